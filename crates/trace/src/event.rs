@@ -53,9 +53,6 @@ pub enum EventKind {
     Loss = 9,
     /// A marked site was reached (changes, targets); `aux` the mark's number.
     Mark = 10,
-    /// `value` bytes were written to descriptor `flags` (aux unused).
-    /// Only the total matters; written once per descriptor when the run ends.
-    OutputTotal = 11,
 }
 
 impl EventKind {
@@ -72,7 +69,6 @@ impl EventKind {
             8 => Observe,
             9 => Loss,
             10 => Mark,
-            11 => OutputTotal,
             _ => return None,
         })
     }

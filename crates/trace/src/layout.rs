@@ -84,6 +84,9 @@ pub struct Header {
     pub events_refused: u64,
     /// Nodes asked for, including those found in the table (hash-consing).
     pub nodes_requested: u64,
+    /// Bytes that the traced program is known to have written to descriptors
+    /// 0..8. If it differs from what was captured, output escaped the labels.
+    pub output_totals: [u64; 8],
 }
 
 /// Bits of [`Header::run_flags`].
