@@ -1,0 +1,59 @@
+//! Names for people, and names that stay the same from one build to the next.
+
+/// The name the source gave, for C++ and Rust symbols; other symbols as they are.
+pub fn demangle(symbol: &str) -> String {
+    if let Ok(name) = rustc_demangle::try_demangle(symbol) {
+        return format!("{name:#}");
+    }
+    if symbol.starts_with("_Z")
+        && let Ok(parsed) = cpp_demangle::Symbol::new(symbol)
+        && let Ok(name) = parsed.demangle()
+    {
+        return name;
+    }
+    symbol.to_owned()
+}
+
+/// A symbol without the parts that builds and linking make up: hashes of Rust
+/// symbols and the numbers given to local names that clash.
+pub fn stable_name(symbol: &str, local: bool) -> String {
+    if rustc_demangle::try_demangle(symbol).is_ok() {
+        return demangle(symbol);
+    }
+    if local && let Some((stem, suffix)) = symbol.rsplit_once('.') {
+        let numbered = !suffix.is_empty() && suffix.bytes().all(|byte| byte.is_ascii_digit());
+        if numbered && !stem.is_empty() {
+            return stable_name(stem, true);
+        }
+    }
+    symbol.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_three_languages() {
+        assert_eq!(demangle("main"), "main");
+        assert_eq!(demangle("_ZN3foo3barEi"), "foo::bar(int)");
+        assert_eq!(
+            demangle("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE"),
+            "core::fmt::Write::write_fmt"
+        );
+        assert_eq!(demangle("_RNvCs1234_7mycrate3foo"), "mycrate::foo");
+    }
+
+    #[test]
+    fn stable_names_forget_hashes_and_numbers() {
+        assert_eq!(
+            stable_name("_ZN1a1f17h0123456789abcdefE", false),
+            stable_name("_ZN1a1f17hfedcba9876543210E", false)
+        );
+        assert_eq!(stable_name("helper.12", true), "helper");
+        assert_eq!(stable_name("helper.12.3", true), "helper");
+        assert_eq!(stable_name("helper.12", false), "helper.12");
+        assert_eq!(stable_name(".str.4", true), ".str");
+        assert_eq!(stable_name("_ZN3foo3barEi", false), "_ZN3foo3barEi");
+    }
+}
