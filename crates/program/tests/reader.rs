@@ -153,7 +153,8 @@ fn calls_globals_and_fields() {
            struct point *p = &origin;\n\
            p->y[argc] = table[0](p->x);\n\
            return twice(p->y[2]);\n\
-         }\n",
+         }\n\
+         int get(struct point *p, int i) { return p->y[i]; }\n",
     );
     let main = program.function_named("main").expect("main");
     let twice = program.function_named("twice").expect("twice");
