@@ -1,0 +1,56 @@
+// Interface between the models and the runtime of a traced program.
+//
+// Labels of arguments and results travel by themselves; none of these
+// functions branches on a label.
+#ifndef CHG_H
+#define CHG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// Label of a value; 0 means concrete.
+uint32_t __chg_label(uint64_t v);
+// Does any byte of this memory carry a label?
+int __chg_symbolic(const void *p, size_t n);
+
+// Number of the symbolic stream behind a descriptor or a path, -1 if none.
+int __chg_fd_stream(int fd);
+int __chg_path_stream(const char *path);
+// The descriptor now stands for the stream; -1: for none.
+void __chg_fd_bind(int fd, int stream);
+
+// Concrete number of bytes, with and without the label of the length.
+uint64_t __chg_stream_length(int stream);
+uint64_t __chg_concrete_length(int stream);
+
+// Memory now holds the bytes `offset ..` of the stream.
+void __chg_label_input(void *p, size_t n, int stream, uint64_t offset);
+// Forget the labels of memory that a real function has just written.
+void __chg_clear(const void *p, size_t n);
+// Copy labels, not bytes.
+void __chg_copy(void *dst, const void *src, size_t n);
+
+// Bytes written to the descriptor's stream.
+void __chg_output(int fd, const void *p, size_t n);
+// A printed number: one event. `conversion` is canonical (see printf.c),
+// `text` the bytes it was printed as.
+void __chg_output_value(int fd, uint64_t value, int bits, const char *conversion,
+                        const char *text, size_t n);
+void __chg_observe(const char *name, uint64_t value);
+
+// Numbers of `LossReason`.
+enum {
+    CHG_LOSS_EXTERNAL_CALL = 1,
+    CHG_LOSS_EXTERNAL_MEMORY = 2,
+    CHG_LOSS_FLOAT = 5,
+    CHG_LOSS_SIZE = 7,
+    CHG_LOSS_OVERWRITTEN = 9,
+    CHG_LOSS_FORMATTED = 12,
+};
+
+// The value without its label; the loss is counted.
+uint64_t __chg_lost(uint64_t v, int reason);
+// Count the loss of the labels of memory that code outside will use.
+void __chg_lost_memory(const void *p, size_t n, int reason);
+
+#endif

@@ -1,0 +1,86 @@
+// <string.h>, <strings.h>: comparisons.
+#include "compare.h"
+#include <strings.h>
+
+static bool first_bytes_differ(const unsigned char *a, const unsigned char *b) {
+    return !__chg_symbolic(a, 1) && !__chg_symbolic(b, 1) && *a != *b;
+}
+
+static int by_byte(const unsigned char *a, const unsigned char *b, size_t limit, int (*fold)(int)) {
+    for (size_t i = 0; i < limit; i++) {
+        int difference = fold(a[i]) - fold(b[i]);
+        if (difference != 0) return difference;
+        if (a[i] == 0) return 0;
+    }
+    return 0;
+}
+
+// `limit` is SIZE_MAX for the functions that have none.
+static inline int compare_texts(const char *s, const char *t, size_t limit, int (*fold)(int),
+                                int (*real)(const char *, const char *, size_t)) {
+    const unsigned char *a = (const unsigned char *)s;
+    const unsigned char *b = (const unsigned char *)t;
+    if (is_moving(s) || is_moving(t) || is_labelled(limit)) return by_byte(a, b, limit, fold);
+    if (limit == 0) return 0;
+    if (fold == same && first_bytes_differ(a, b)) return *a - *b;
+    size_t la = strnlen(s, limit);
+    size_t lb = strnlen(t, limit);
+    size_t shorter = la < lb ? la : lb;
+    size_t looked_at = shorter < limit ? shorter + 1 : limit;
+    if (!__chg_symbolic(a, looked_at) && !__chg_symbolic(b, looked_at)) return real(s, t, limit);
+    if (looked_at > MERGE_LIMIT) return by_byte(a, b, limit, fold);
+    return merge_texts(a, la, b, lb, limit, fold);
+}
+
+static int real_strcmp(const char *a, const char *b, size_t limit) {
+    (void)limit;
+    return strcmp(a, b);
+}
+
+static int real_strcasecmp(const char *a, const char *b, size_t limit) {
+    (void)limit;
+    return strcasecmp(a, b);
+}
+
+int __model_strcmp(const char *a, const char *b) {
+    return compare_texts(a, b, SIZE_MAX, same, real_strcmp);
+}
+
+// In the C locale the collation order is that of the bytes.
+int __model_strcoll(const char *a, const char *b) { return __model_strcmp(a, b); }
+
+int __model_strncmp(const char *a, const char *b, size_t limit) {
+    return compare_texts(a, b, limit, same, strncmp);
+}
+
+int __model_strcasecmp(const char *a, const char *b) {
+    return compare_texts(a, b, SIZE_MAX, lower, real_strcasecmp);
+}
+
+int __model_strncasecmp(const char *a, const char *b, size_t limit) {
+    return compare_texts(a, b, limit, lower, strncasecmp);
+}
+
+// The C library's memcmp promises only a sign and its magnitude depends on the
+// processor: what the real function returned decides which shape it has.
+static int shaped(int difference, int real) {
+    if ((int)plain((uint64_t)(int64_t)difference) == real) return difference;
+    int sign = (difference > 0) - (difference < 0);
+    if ((int)plain((uint64_t)(int64_t)sign) == real) return sign;
+    require(real < 0 ? difference < 0 : difference > 0);
+    return real;
+}
+
+int __model_memcmp(const void *first, const void *second, size_t n) {
+    const unsigned char *a = first;
+    const unsigned char *b = second;
+    int real = memcmp(a, b, n);
+    bool moving = is_moving(a) || is_moving(b) || is_labelled(n);
+    if (!moving && !__chg_symbolic(a, n) && !__chg_symbolic(b, n)) return real;
+    if (!moving && n <= MERGE_LIMIT) return shaped(merge_bytes(a, b, n), real);
+    for (size_t i = 0; i < n; i++)
+        if (a[i] != b[i]) return shaped((int)a[i] - (int)b[i], real);
+    return 0;
+}
+
+int __model_bcmp(const void *a, const void *b, size_t n) { return __model_memcmp(a, b, n); }

@@ -1,0 +1,239 @@
+#include "input.h"
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct input *inputs;
+
+// --- which FILEs
+
+static struct input *make_input(FILE *file, int fd, int stream) {
+    struct place *place = __mdl_place(fd);
+    if (place == NULL) return NULL;
+    struct input *input = calloc(1, sizeof *input);
+    if (input == NULL) return NULL;
+    input->file = file;
+    input->fd = fd;
+    input->stream = stream;
+    input->at = place->at;
+    input->clamped = place->clamped;
+    input->base = input->end = place->real;
+    // As much at a time as the library would take.
+    int saved = errno;
+    struct stat status;
+    input->chunk = BUFSIZ;
+    if (fstat(fd, &status) == 0 && status.st_blksize > 0 && status.st_blksize < BUFSIZ)
+        input->chunk = (size_t)status.st_blksize;
+    errno = saved;
+    input->next = inputs;
+    inputs = input;
+    return input;
+}
+
+struct input *__mdl_input(FILE *file) {
+    for (struct input *input = inputs; input != NULL; input = input->next)
+        if (input->file == file) return input;
+    int saved = errno;
+    int fd = fileno(file);
+    errno = saved;
+    int stream = fd < 0 ? -1 : __chg_fd_stream(fd);
+    if (LIKELY(stream < 0)) return NULL;
+    // A FILE that cannot read gives its errors itself.
+    if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY) return NULL;
+    return make_input(file, fd, stream);
+}
+
+void __mdl_input_sync(struct input *input) {
+    int64_t position = (int64_t)plain((uint64_t)__mdl_input_tell(input));
+    if (position < 0 || (uint64_t)position == input->end) return;
+    int saved = errno;
+    lseek(input->fd, position, SEEK_SET);
+    errno = saved;
+    // The characters pushed back are gone, not the place they were put back to.
+    if (input->pushed_count > 0) {
+        input->pushed_count = 0;
+        input->at = (uint64_t)position;
+        input->clamped = false;
+    }
+    input->base = input->end = (uint64_t)position;
+}
+
+void __mdl_input_drop(FILE *file) {
+    for (struct input **link = &inputs; *link != NULL; link = &(*link)->next) {
+        struct input *input = *link;
+        if (input->file != file) continue;
+        __mdl_input_sync(input);
+        *link = input->next;
+        free(input->buffer);
+        free(input->pushed);
+        free(input);
+        return;
+    }
+}
+
+// --- bytes
+
+static bool has_error(const struct input *input) {
+    return (plain((uint64_t)(unsigned)input->file->_flags) & ERROR_FLAG) != 0;
+}
+
+// The program's position, without its label and without characters pushed back.
+static uint64_t concrete_position(const struct input *input) {
+    uint64_t at = plain(input->at);
+    uint64_t length = __chg_concrete_length(input->stream);
+    return input->clamped && at > length ? length : at;
+}
+
+// Takes the next bytes from the descriptor into the buffer. False at the end.
+static bool fill(struct input *input) {
+    if (input->buffer == NULL) input->buffer = malloc(input->chunk);
+    struct place *place = __mdl_place(input->fd);
+    if (input->buffer == NULL || place == NULL) return false;
+    uint64_t first;
+    ssize_t got = __mdl_place_read(input->fd, place, input->buffer, input->chunk, &first);
+    got = (ssize_t)plain((uint64_t)got);
+    if (got < 0) {
+        input->file->_flags |= ERROR_FLAG;
+        return false;
+    }
+    if (first != input->end) {
+        // The program has moved the descriptor under the FILE.
+        input->at = first;
+        input->clamped = false;
+    }
+    input->base = first;
+    input->end = first + (uint64_t)got;
+    return got > 0;
+}
+
+int __mdl_input_get(struct input *input) {
+    if (input->pushed_count > 0) return input->pushed[--input->pushed_count];
+    uint64_t position = concrete_position(input);
+    if (position < input->end || fill(input)) {
+        input->at = pin(input->at);
+        if (input->at < __chg_concrete_length(input->stream))
+            require(input->at < __chg_stream_length(input->stream));
+        return input->buffer[input->at++ - input->base];
+    }
+    if (has_error(input)) return EOF;
+    if (position >= __chg_concrete_length(input->stream))
+        require(input->at >= __chg_stream_length(input->stream));
+    input->file->_flags |= EOF_FLAG;
+    return EOF;
+}
+
+int __mdl_input_unget(struct input *input, int c) {
+    if (c == EOF) return EOF;
+    if (input->pushed_count == input->pushed_capacity) {
+        size_t capacity = input->pushed_capacity == 0 ? 16 : 2 * input->pushed_capacity;
+        unsigned char *larger = realloc(input->pushed, capacity);
+        if (larger == NULL) return EOF;
+        input->pushed = larger;
+        input->pushed_capacity = capacity;
+    }
+    input->pushed[input->pushed_count++] = (unsigned char)c;
+    input->file->_flags &= ~EOF_FLAG;
+    return (unsigned char)c;
+}
+
+// Bytes from the buffer and the descriptor, as the library takes them: large
+// amounts go past the buffer.
+static size_t take(struct input *input, unsigned char *to, size_t n) {
+    size_t done = 0;
+    uint64_t position = concrete_position(input);
+    while (done < n) {
+        size_t wanted = n - done;
+        size_t held = position < input->end ? (size_t)(input->end - position) : 0;
+        if (held > 0) {
+            size_t part = held < wanted ? held : wanted;
+            memcpy(to + done, input->buffer + (position - input->base), part);
+            done += part;
+            position += part;
+            continue;
+        }
+        if (wanted >= input->chunk) {
+            struct place *place = __mdl_place(input->fd);
+            size_t direct = input->chunk >= 128 ? wanted - wanted % input->chunk : wanted;
+            ssize_t got = place == NULL ? -1 : __mdl_place_read(input->fd, place, to + done, direct, NULL);
+            got = (ssize_t)plain((uint64_t)got);
+            if (got < 0) input->file->_flags |= ERROR_FLAG;
+            if (got <= 0) break;
+            done += (size_t)got;
+            position += (size_t)got;
+            input->base = input->end = input->end + (uint64_t)got;
+            continue;
+        }
+        if (!fill(input)) break;
+        position = concrete_position(input);
+    }
+    return done;
+}
+
+size_t __mdl_input_read(struct input *input, void *to, size_t n) {
+    unsigned char *bytes = to;
+    size_t back = 0;
+    while (input->pushed_count > 0 && back < n) bytes[back++] = input->pushed[--input->pushed_count];
+    if (back == n) return n;
+    n -= back;
+
+    if (!input->clamped && (is_labelled(input->at) || input->at != 0)) {
+        if (input->at > __chg_stream_length(input->stream)) {
+            input->file->_flags |= EOF_FLAG;
+            return back;
+        }
+    }
+    uint64_t count = __mdl_left(input->stream, input->at, n);
+    size_t taken = take(input, bytes + back, plain(n));
+    // Which bytes these are depends on where the program has seeked to.
+    if (taken > 0) input->at = pin(input->at);
+    if (plain(count) == taken) {
+        input->at += n;
+        input->clamped = true;
+        unsigned past = input->at > __chg_stream_length(input->stream);
+        input->file->_flags |= (int)(past * EOF_FLAG);
+        return back + count;
+    }
+    // The file is no longer what the stream says.
+    input->at += taken;
+    input->clamped = false;
+    if (taken < n && !has_error(input)) input->file->_flags |= EOF_FLAG;
+    return back + taken;
+}
+
+// --- positions
+
+static int64_t position_of(const struct input *input) {
+    if (!input->clamped) return (int64_t)input->at;
+    uint64_t length = __chg_stream_length(input->stream);
+    return (int64_t)(input->at < length ? input->at : length);
+}
+
+int64_t __mdl_input_tell(struct input *input) {
+    return position_of(input) - (int64_t)input->pushed_count;
+}
+
+int __mdl_input_seek(struct input *input, int64_t offset, int whence) {
+    int64_t origin = 0;
+    switch (whence) {
+    case SEEK_SET: break;
+    case SEEK_CUR: origin = __mdl_input_tell(input); break;
+    case SEEK_END: origin = (int64_t)__chg_stream_length(input->stream); break;
+    default: errno = EINVAL; return -1;
+    }
+    int64_t target;
+    if (__builtin_add_overflow(origin, offset, &target)) target = -1;
+    if (target < 0) {
+        errno = EINVAL;
+        return -1;
+    }
+    input->pushed_count = 0;
+    input->file->_flags &= ~EOF_FLAG;
+    input->at = (uint64_t)target;
+    input->clamped = false;
+    uint64_t concrete = plain(input->at);
+    if (concrete < input->base || concrete > input->end) {
+        if (lseek(input->fd, (off_t)concrete, SEEK_SET) < 0) return -1;
+        input->base = input->end = concrete;
+    }
+    return 0;
+}

@@ -1,0 +1,52 @@
+// Streams of <stdio.h> that read a symbolic stream: their buffer and position
+// are kept here instead of in the FILE.
+#ifndef INPUT_H
+#define INPUT_H
+
+#include "place.h"
+#include <stdio.h>
+
+struct input {
+    FILE *file;
+    int fd;
+    int stream;
+    // Offset of the next byte in the stream; see `struct place`.
+    uint64_t at;
+    bool clamped;
+    // buffer[0 .. end - base] are the bytes base .. end; the descriptor is at
+    // `end`.
+    uint64_t base;
+    uint64_t end;
+    size_t chunk;
+    unsigned char *buffer;
+    // Characters pushed back, the next one last.
+    unsigned char *pushed;
+    size_t pushed_count;
+    size_t pushed_capacity;
+    struct input *next;
+};
+
+// The flags for "end of file" and "error" stay in the FILE, where macros of
+// <stdio.h> look for them. The first may be symbolic: "more was asked for than
+// there was".
+#define EOF_FLAG 0x10
+#define ERROR_FLAG 0x20
+
+// NULL if the FILE does not read a symbolic stream.
+struct input *__mdl_input(FILE *file);
+// Puts the descriptor where the program believes it is.
+void __mdl_input_sync(struct input *input);
+// Forget what is known of a FILE that is closed, reopened or written to, after
+// putting its descriptor right.
+void __mdl_input_drop(FILE *file);
+
+// Next byte or EOF: one branch on the length.
+int __mdl_input_get(struct input *input);
+int __mdl_input_unget(struct input *input, int c);
+// Up to `n` bytes without a branch; the symbolic number of them.
+size_t __mdl_input_read(struct input *input, void *to, size_t n);
+
+int64_t __mdl_input_tell(struct input *input);
+int __mdl_input_seek(struct input *input, int64_t offset, int whence);
+
+#endif

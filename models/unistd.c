@@ -1,0 +1,180 @@
+// <unistd.h>, <fcntl.h>: descriptors.
+#include "place.h"
+#include <fcntl.h>
+#include <unistd.h>
+
+// --- reading and writing
+
+ssize_t __model_read(int fd, void *to, size_t n) {
+    struct place *place = __mdl_place(fd);
+    if (place != NULL) return __mdl_place_read(fd, place, to, n, NULL);
+    ssize_t got = read(fd, to, n);
+    if (got > 0) __chg_clear(to, (size_t)got);
+    return got;
+}
+
+ssize_t __model___read_chk(int fd, void *to, size_t n, size_t size) {
+    if (n > size) __chk_fail();
+    return __model_read(fd, to, n);
+}
+
+ssize_t __model_pread(int fd, void *to, size_t n, off_t offset) {
+    int stream = fd < 0 ? -1 : __chg_fd_stream(fd);
+    ssize_t got = pread(fd, to, n, offset);
+    if (got > 0) __chg_clear(to, (size_t)got);
+    if (stream < 0 || got < 0) return got;
+    if (got > 0) {
+        offset = (off_t)pin((uint64_t)offset);
+        uint64_t length = __chg_concrete_length(stream);
+        uint64_t known = (uint64_t)offset < length ? length - (uint64_t)offset : 0;
+        __chg_label_input(to, known < (uint64_t)got ? known : (uint64_t)got, stream, (uint64_t)offset);
+    }
+    uint64_t count = __mdl_left(stream, (uint64_t)offset, n);
+    return (ssize_t)plain(count) == got ? (ssize_t)count : got;
+}
+
+ssize_t __model_pread64(int fd, void *to, size_t n, off_t offset) {
+    return __model_pread(fd, to, n, offset);
+}
+
+ssize_t __model___pread_chk(int fd, void *to, size_t n, off_t offset, size_t size) {
+    if (n > size) __chk_fail();
+    return __model_pread(fd, to, n, offset);
+}
+
+ssize_t __model___pread64_chk(int fd, void *to, size_t n, off_t offset, size_t size) {
+    return __model___pread_chk(fd, to, n, offset, size);
+}
+
+ssize_t __model_write(int fd, const void *from, size_t n) {
+    n = pin(n);
+    __mdl_place_spoil(fd);
+    ssize_t put = write(fd, from, n);
+    if (put > 0) __chg_output(fd, from, (size_t)put);
+    return put;
+}
+
+// Written out of order: the bytes are in the file that the run leaves, but not
+// in the stream of outputs.
+ssize_t __model_pwrite(int fd, const void *from, size_t n, off_t offset) {
+    n = pin(n);
+    offset = (off_t)pin((uint64_t)offset);
+    __mdl_place_spoil(fd);
+    if (__chg_symbolic(from, n)) __chg_lost_memory(from, n, CHG_LOSS_EXTERNAL_MEMORY);
+    return pwrite(fd, from, n, offset);
+}
+
+ssize_t __model_pwrite64(int fd, const void *from, size_t n, off_t offset) {
+    return __model_pwrite(fd, from, n, offset);
+}
+
+off_t __model_lseek(int fd, off_t offset, int whence) {
+    struct place *place = __mdl_place(fd);
+    if (place == NULL) return lseek(fd, offset, whence);
+    return __mdl_place_seek(fd, place, offset, whence);
+}
+
+off_t __model_lseek64(int fd, off_t offset, int whence) { return __model_lseek(fd, offset, whence); }
+
+int __model_ftruncate(int fd, off_t length) {
+    __mdl_place_spoil(fd);
+    return ftruncate(fd, (off_t)pin((uint64_t)length));
+}
+
+int __model_ftruncate64(int fd, off_t length) { return __model_ftruncate(fd, length); }
+
+// --- opening and closing
+
+static int open_path(int directory, const char *path, int flags, mode_t mode) {
+    lose_text(path);
+    int fd = openat(directory, path, flags, mode);
+    __mdl_place_open(fd, path, flags);
+    return fd;
+}
+
+// The mode is there only if a file may be created.
+#define MODE(flags, last)                                          \
+    mode_t mode = 0;                                               \
+    if ((flags) & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))) {        \
+        va_list rest;                                              \
+        va_start(rest, last);                                      \
+        mode = va_arg(rest, mode_t);                               \
+        va_end(rest);                                              \
+    }
+
+int __model_open(const char *path, int flags, ...) {
+    MODE(flags, flags)
+    return open_path(AT_FDCWD, path, flags, mode);
+}
+
+int __model_open64(const char *path, int flags, ...) {
+    MODE(flags, flags)
+    return open_path(AT_FDCWD, path, flags, mode);
+}
+
+int __model_openat(int directory, const char *path, int flags, ...) {
+    MODE(flags, flags)
+    return open_path(directory, path, flags, mode);
+}
+
+int __model_openat64(int directory, const char *path, int flags, ...) {
+    MODE(flags, flags)
+    return open_path(directory, path, flags, mode);
+}
+
+int __model___open_2(const char *path, int flags) { return open_path(AT_FDCWD, path, flags, 0); }
+int __model___open64_2(const char *path, int flags) { return open_path(AT_FDCWD, path, flags, 0); }
+int __model___openat_2(int directory, const char *path, int flags) { return open_path(directory, path, flags, 0); }
+int __model___openat64_2(int directory, const char *path, int flags) { return open_path(directory, path, flags, 0); }
+
+int __model_creat(const char *path, mode_t mode) {
+    return open_path(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
+}
+
+int __model_creat64(const char *path, mode_t mode) { return __model_creat(path, mode); }
+
+int __model_close(int fd) {
+    int result = close(fd);
+    if (result == 0) {
+        __mdl_place_forget(fd);
+        __chg_fd_bind(fd, -1);
+    }
+    return result;
+}
+
+int __model_dup(int fd) {
+    int copy = dup(fd);
+    if (copy >= 0) __mdl_place_share(fd, copy);
+    return copy;
+}
+
+int __model_dup2(int fd, int wanted) {
+    int copy = dup2(fd, wanted);
+    if (copy >= 0) __mdl_place_share(fd, copy);
+    return copy;
+}
+
+int __model_dup3(int fd, int wanted, int flags) {
+    int copy = dup3(fd, wanted, flags);
+    if (copy >= 0) __mdl_place_share(fd, copy);
+    return copy;
+}
+
+// Every argument of fcntl fits a register, whatever its type.
+int __model_fcntl(int fd, int command, ...) {
+    va_list rest;
+    va_start(rest, command);
+    unsigned long argument = va_arg(rest, unsigned long);
+    va_end(rest);
+    int result = fcntl(fd, command, argument);
+    if (result >= 0 && (command == F_DUPFD || command == F_DUPFD_CLOEXEC)) __mdl_place_share(fd, result);
+    return result;
+}
+
+int __model_fcntl64(int fd, int command, ...) {
+    va_list rest;
+    va_start(rest, command);
+    unsigned long argument = va_arg(rest, unsigned long);
+    va_end(rest);
+    return __model_fcntl(fd, command, argument);
+}
