@@ -1,1 +1,61 @@
-fn main() {}
+//! The `changeling` command.
+//!
+//! A subcommand is one file in `commands/`: its arguments (`Arguments`) and a
+//! function `run` that gives an exit code or a [`Failure`].
+
+mod commands;
+mod exit;
+mod failure;
+
+use clap::{Parser, Subcommand};
+use exit::Code;
+use failure::Failure;
+
+#[derive(Parser)]
+#[command(name = "changeling", version, about = "Finds the inputs on which two versions of a program behave differently")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Say what is installed, what is missing and how to get it
+    Doctor(commands::doctor::Arguments),
+    /// Stand in for the C compiler: keeps bitcode beside every object
+    #[command(name = "cc", disable_help_flag = true)]
+    Cc(commands::cc::Arguments),
+    /// Stand in for the C++ compiler
+    #[command(name = "c++", disable_help_flag = true)]
+    Cxx(commands::cc::Arguments),
+    #[command(name = "__build", hide = true)]
+    Build(commands::build::Arguments),
+}
+
+fn main() -> std::process::ExitCode {
+    failure::install_panic_hook();
+    let result = std::panic::catch_unwind(|| {
+        // As a compiler this program must take arguments as they are.
+        if let Some(code) = commands::cc::run_as_compiler() {
+            return Ok(code);
+        }
+        dispatch(Arguments::parse().command)
+    });
+    match result {
+        Ok(Ok(code)) => code.into(),
+        Ok(Err(failure)) => {
+            failure.print();
+            failure.code.into()
+        }
+        Err(_) => Code::INTERNAL.into(),
+    }
+}
+
+fn dispatch(command: Command) -> Result<Code, Failure> {
+    match command {
+        Command::Doctor(arguments) => commands::doctor::run(&arguments),
+        Command::Cc(arguments) => commands::cc::run(&arguments, false),
+        Command::Cxx(arguments) => commands::cc::run(&arguments, true),
+        Command::Build(arguments) => commands::build::run(&arguments),
+    }
+}

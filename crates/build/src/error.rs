@@ -1,0 +1,206 @@
+//! What can go wrong while a version is built, each with its own exit code.
+
+use std::path::{Path, PathBuf};
+
+/// A reason why a version could not be built. `Display` says what happened;
+/// [`place`](BuildError::place), [`help`](BuildError::help) and
+/// [`output`](BuildError::output) say where, what to do, and what the tool that failed said.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    #[error("there is no file or directory {}", .0.display())]
+    NotFound(PathBuf),
+    #[error("cannot read {}: {source}", path.display())]
+    Unreadable { path: PathBuf, source: std::io::Error },
+    #[error("{} is not a program: {reason}", path.display())]
+    NotAProgram { path: PathBuf, reason: String },
+    #[error("the program has neither `main` nor `LLVMFuzzerTestOneInput`")]
+    NoEntry { place: String },
+    #[error("{} does not compile", file.display())]
+    Compile { file: PathBuf, output: String },
+    #[error("the program does not link")]
+    Link { place: String, output: String },
+    #[error("{} is for {found}, not for {}", path.display(), crate::tools::ARCHITECTURE)]
+    Architecture { path: PathBuf, found: String },
+    #[error("`{revision}` is not a revision of {}", repo.display())]
+    UnknownRevision { repo: PathBuf, revision: String, near: Vec<String>, shallow: bool },
+    #[error("{} is not in a git repository", .0.display())]
+    NotARepository(PathBuf),
+    #[error("`{revision}` uses submodules whose files are not in the repository")]
+    Submodules { repo: PathBuf, revision: String, paths: Vec<String> },
+    #[error("git failed: {action}")]
+    Git { repo: PathBuf, action: String, output: String },
+    #[error("the build command failed ({status})")]
+    Command { command: String, place: PathBuf, status: String, output: String },
+    #[error("the build command did not end within {seconds} s")]
+    Timeout { command: String, place: PathBuf, seconds: u64 },
+    #[error("no build file found in {}", .0.display())]
+    NoBuildCommand(PathBuf),
+    #[error("the build produced no program with bitcode")]
+    NoProgram { place: PathBuf, reason: String },
+    #[error("the build produced several programs")]
+    SeveralPrograms { place: PathBuf, programs: Vec<String> },
+    #[error("the cargo package has no target to choose: {reason}")]
+    CargoTarget { place: PathBuf, reason: String, targets: Vec<String> },
+    #[error("the cargo package does not build")]
+    Cargo { place: PathBuf, output: String },
+    #[error("{} cannot be read as bitcode", path.display())]
+    Bitcode { path: PathBuf, output: String },
+    #[error("rustc is built on LLVM {found}; its bitcode cannot be read by LLVM {}", crate::tools::LLVM)]
+    RustVersion { found: u32 },
+    #[error("the disk is full")]
+    DiskFull { place: PathBuf },
+    #[error("`{tool}` is not installed")]
+    ToolMissing { tool: String, package: String },
+    #[error("{action} {}: {source}", path.display())]
+    Io { action: &'static str, path: PathBuf, source: std::io::Error },
+    #[error("{} is not a compilation database: {reason}", path.display())]
+    CompileCommands { path: PathBuf, reason: String },
+}
+
+impl BuildError {
+    /// The exit code of the command line; `docs/exit-codes.md` lists them all.
+    pub fn code(&self) -> u8 {
+        match self {
+            BuildError::NotFound(_) | BuildError::Unreadable { .. } => 10,
+            BuildError::NotAProgram { .. } => 11,
+            BuildError::NoEntry { .. } => 12,
+            BuildError::Compile { .. } => 13,
+            BuildError::Link { .. } => 14,
+            BuildError::Architecture { .. } => 15,
+            BuildError::UnknownRevision { .. } => 16,
+            BuildError::NotARepository(_)
+            | BuildError::Submodules { .. }
+            | BuildError::Git { .. } => 17,
+            BuildError::Command { .. } => 18,
+            BuildError::NoBuildCommand(_) => 19,
+            BuildError::NoProgram { .. } | BuildError::SeveralPrograms { .. } => 20,
+            BuildError::DiskFull { .. } => 21,
+            BuildError::ToolMissing { .. } | BuildError::RustVersion { .. } => 22,
+            BuildError::CargoTarget { .. } => 23,
+            BuildError::Cargo { .. } => 24,
+            BuildError::Bitcode { .. } => 25,
+            BuildError::Timeout { .. } => 26,
+            BuildError::CompileCommands { .. } => 27,
+            BuildError::Io { .. } => 28,
+        }
+    }
+
+    /// Where it happened, if the message does not say so itself.
+    pub fn place(&self) -> Option<String> {
+        match self {
+            BuildError::NoEntry { place } | BuildError::Link { place, .. } => Some(place.clone()),
+            BuildError::UnknownRevision { repo, .. }
+            | BuildError::Submodules { repo, .. }
+            | BuildError::Git { repo, .. } => Some(repo.display().to_string()),
+            BuildError::Command { place, command, .. }
+            | BuildError::Timeout { place, command, .. } => {
+                Some(format!("`{command}` in a copy of {}", place.display()))
+            }
+            BuildError::NoProgram { place, .. }
+            | BuildError::SeveralPrograms { place, .. }
+            | BuildError::CargoTarget { place, .. }
+            | BuildError::Cargo { place, .. }
+            | BuildError::DiskFull { place } => Some(place.display().to_string()),
+            _ => None,
+        }
+    }
+
+    /// What the compiler or build command printed.
+    pub fn output(&self) -> Option<&str> {
+        match self {
+            BuildError::Compile { output, .. }
+            | BuildError::Link { output, .. }
+            | BuildError::Git { output, .. }
+            | BuildError::Command { output, .. }
+            | BuildError::Cargo { output, .. }
+            | BuildError::Bitcode { output, .. } => Some(output).filter(|text| !text.is_empty()).map(String::as_str),
+            _ => None,
+        }
+    }
+
+    /// What the user can do.
+    pub fn help(&self) -> String {
+        match self {
+            BuildError::NotFound(_) => "check the path; it is taken from the current directory".into(),
+            BuildError::Unreadable { .. } => "check its permissions".into(),
+            BuildError::NotAProgram { .. } => {
+                "give C or C++ files, one Rust file, a directory, a git revision, a cargo package, bitcode, or an executable built with `changeling cc`".into()
+            }
+            BuildError::NoEntry { .. } => {
+                "add a `main`, or a harness `int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)`, or name the file that holds it too".into()
+            }
+            BuildError::Compile { .. } => "mend the source, or add the flags it needs (-I, -D, -std=…)".into(),
+            BuildError::Link { .. } => "name all source files, or add the libraries it needs (-l…, -L…)".into(),
+            BuildError::Architecture { .. } => {
+                format!("build it for {} (no -m32, no cross compiler)", crate::tools::ARCHITECTURE)
+            }
+            BuildError::UnknownRevision { near, shallow, .. } => unknown_revision_help(near, *shallow),
+            BuildError::NotARepository(_) => "give --repo, or go into the repository".into(),
+            BuildError::Submodules { paths, .. } => format!(
+                "a revision is read without its submodules ({}); check it out with them in a directory and give that directory",
+                paths.join(", ")
+            ),
+            BuildError::Git { .. } => "see git's message above".into(),
+            BuildError::Command { .. } => "run the command by hand in a clean copy of the tree to see it fail; give another with --build".into(),
+            BuildError::Timeout { .. } => "give it more time, or another command with --build".into(),
+            BuildError::NoBuildCommand(_) => {
+                "looked for Cargo.toml, CMakeLists.txt, configure, Makefile, compile_commands.json; give the command with --build".into()
+            }
+            BuildError::NoProgram { reason, .. } => reason.clone(),
+            BuildError::SeveralPrograms { programs, .. } => {
+                format!("choose one with --program: {}", programs.join(", "))
+            }
+            BuildError::CargoTarget { targets, .. } if targets.is_empty() => {
+                "add a binary or an example to the package".into()
+            }
+            BuildError::CargoTarget { targets, .. } => format!("choose one of: {}", targets.join(", ")),
+            BuildError::Cargo { .. } => "run `cargo build --release` by hand to see it fail".into(),
+            BuildError::Bitcode { .. } => format!("make it with clang or rustc on LLVM {} or older", crate::tools::LLVM),
+            BuildError::RustVersion { .. } => "choose an older stable toolchain with rust-toolchain.toml".into(),
+            BuildError::DiskFull { .. } => "free some space, or put the cache elsewhere with --cache".into(),
+            BuildError::ToolMissing { package, .. } => format!("install it: {package}; `changeling doctor` lists all that is needed"),
+            BuildError::CompileCommands { .. } => {
+                "it must be a JSON list of {directory, file, command or arguments}".into()
+            }
+            BuildError::Io { .. } => "check permissions and free space".into(),
+        }
+    }
+
+    /// Wraps an I/O error, telling a full disk apart from everything else.
+    pub fn io(action: &'static str, path: &Path, source: std::io::Error) -> BuildError {
+        let path = path.to_path_buf();
+        match source.kind() {
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+                BuildError::DiskFull { place: path }
+            }
+            std::io::ErrorKind::NotFound if action == READ => BuildError::NotFound(path),
+            _ if action == READ => BuildError::Unreadable { path, source },
+            _ => BuildError::Io { action, path, source },
+        }
+    }
+
+    /// A tool's own message may be about a full disk; then that is what we say.
+    pub(crate) fn or_disk_full(self, place: &Path) -> BuildError {
+        match self.output() {
+            Some(output) if output.contains("No space left on device") => {
+                BuildError::DiskFull { place: place.to_path_buf() }
+            }
+            _ => self,
+        }
+    }
+}
+
+pub(crate) const READ: &str = "cannot read";
+pub(crate) const WRITE: &str = "cannot write";
+
+fn unknown_revision_help(near: &[String], shallow: bool) -> String {
+    let mut help = if near.is_empty() {
+        "list the names with `git branch -a` and `git tag`".to_string()
+    } else {
+        format!("near names: {}", near.join(", "))
+    };
+    if shallow {
+        help += "; this is a shallow clone: `git fetch --unshallow` gets the older history";
+    }
+    help
+}

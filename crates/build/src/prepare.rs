@@ -1,0 +1,166 @@
+//! From the bitcode of parts to prepared whole-program bitcode.
+//!
+//! *Prepared* means: SSA form, every `if` of the source still a branch, no
+//! inlining, no vectors that the source does not ask for, no dead functions,
+//! and a body for every function whose body was seen. Sites are numbered on
+//! this form, so the passes are few and their order is fixed.
+
+use crate::error::BuildError;
+use crate::process::run;
+use crate::tools::{ARCHITECTURE, Tool};
+use crate::version::Language;
+use inkwell::context::Context;
+use inkwell::module::{Linkage, Module};
+use inkwell::passes::PassBuilderOptions;
+use inkwell::targets::{
+    CodeModel, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple,
+};
+use inkwell::{GlobalVisibility, OptimizationLevel};
+use std::path::{Path, PathBuf};
+
+/// Part of cache keys: changes whenever prepared bitcode would look different.
+pub const PREPARATION: &str = "1";
+
+/// `simplifycfg` without everything that would turn branches into selects,
+/// merge conditions or move instructions out of their statement.
+const PASSES: &str = "function(sroa<preserve-cfg>,early-cse,simplifycfg<bonus-inst-threshold=0;\
+no-forward-switch-cond;no-switch-range-to-icmp;no-switch-to-lookup;keep-loops;no-hoist-common-insts;\
+no-sink-common-insts;no-speculate-blocks;no-simplify-cond-branch;no-speculate-unpredictables>,dce),\
+elim-avail-extern,globaldce";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry {
+    Main,
+    /// `LLVMFuzzerTestOneInput` without a `main`.
+    Harness,
+}
+
+/// What the whole-program bitcode told about itself.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    pub entry: Entry,
+    pub languages: Vec<Language>,
+}
+
+/// Puts modules together.
+pub fn link_modules(modules: &[PathBuf], output: &Path) -> Result<(), BuildError> {
+    let finished =
+        run(Tool::LlvmLink.command()?.args(modules).arg("--suppress-warnings").arg("-o").arg(output))?;
+    if finished.succeeded() {
+        return Ok(());
+    }
+    let place = output.parent().unwrap_or(output).to_path_buf();
+    Err(match modules {
+        [module] => BuildError::Bitcode { path: module.clone(), output: finished.output },
+        _ => BuildError::Link { place: "bitcode of the whole program".into(), output: finished.output },
+    }
+    .or_disk_full(&place))
+}
+
+/// Prepares linked bitcode. `name` is what the user calls it.
+pub fn prepare(input: &Path, output: &Path, name: &str) -> Result<Facts, BuildError> {
+    let broken = |output: String| BuildError::Bitcode { path: PathBuf::from(name), output };
+    let context = Context::create();
+    let module = Module::parse_bitcode_from_path(input, &context)
+        .map_err(|message| broken(message.to_string()))?;
+    check_architecture(&module, name)?;
+    let entry = entry_of(&module).ok_or_else(|| BuildError::NoEntry { place: name.to_string() })?;
+    let languages = languages_of(&module);
+    keep_bodies(&module);
+    let machine = target_machine().map_err(broken)?;
+    module
+        .run_passes(PASSES, &machine, PassBuilderOptions::create())
+        .and_then(|()| module.verify())
+        .map_err(|message| broken(message.to_string()))?;
+    if !module.write_bitcode_to_path(output) {
+        let error = std::fs::File::create(output).err();
+        return Err(match error {
+            Some(error) => BuildError::io(crate::error::WRITE, output, error),
+            None => BuildError::DiskFull { place: output.to_path_buf() },
+        });
+    }
+    Ok(Facts { entry, languages })
+}
+
+fn check_architecture(module: &Module, name: &str) -> Result<(), BuildError> {
+    let triple = module.get_triple();
+    let triple = triple.as_str().to_string_lossy().into_owned();
+    let architecture = triple.split('-').next().unwrap_or_default();
+    if architecture == ARCHITECTURE {
+        return Ok(());
+    }
+    let found = if architecture.is_empty() { "an unknown architecture" } else { architecture };
+    Err(BuildError::Architecture { path: name.into(), found: found.to_string() })
+}
+
+fn entry_of(module: &Module) -> Option<Entry> {
+    let defines = |name| module.get_function(name).is_some_and(|f| f.count_basic_blocks() > 0);
+    if defines("main") {
+        Some(Entry::Main)
+    } else if defines("LLVMFuzzerTestOneInput") {
+        Some(Entry::Harness)
+    } else {
+        None
+    }
+}
+
+/// Bodies of functions that live elsewhere too (inline functions of C, extern
+/// templates of C++) are kept, so that they can be traced. Functions that the
+/// linker may find twice are hidden: code of shared libraries, which is not
+/// traced, must not end up in our copy of a template.
+fn keep_bodies(module: &Module) {
+    for function in module.get_functions().filter(|f| f.count_basic_blocks() > 0) {
+        match function.get_linkage() {
+            Linkage::AvailableExternally => function.set_linkage(Linkage::LinkOnceODR),
+            Linkage::LinkOnceODR => {}
+            _ => continue,
+        }
+        function.as_global_value().set_visibility(GlobalVisibility::Hidden);
+    }
+}
+
+fn languages_of(module: &Module) -> Vec<Language> {
+    let mut languages = Vec::new();
+    let mut note = |language| {
+        if !languages.contains(&language) {
+            languages.push(language);
+        }
+    };
+    for function in module.get_functions().filter(|f| f.count_basic_blocks() > 0) {
+        let name = function.get_name().to_bytes();
+        if name.starts_with(b"_R") || name.ends_with(b"E") && is_legacy_rust(name) {
+            note(Language::Rust);
+        } else if name.starts_with(b"_Z") {
+            note(Language::Cpp);
+        } else {
+            note(Language::C);
+        }
+    }
+    // The entry point of a Rust program has a C name.
+    if languages.contains(&Language::Rust) {
+        languages.retain(|language| *language != Language::C);
+    }
+    languages.sort();
+    languages
+}
+
+/// Names of the older scheme end in `17h` and 16 hexadecimal digits.
+fn is_legacy_rust(name: &[u8]) -> bool {
+    name.len() > 20 && name[name.len() - 20..].starts_with(b"17h") && name.starts_with(b"_ZN")
+}
+
+fn target_machine() -> Result<TargetMachine, String> {
+    Target::initialize_x86(&InitializationConfig::default());
+    let triple = TargetTriple::create("x86_64-pc-linux-gnu");
+    let target = Target::from_triple(&triple).map_err(|message| message.to_string())?;
+    target
+        .create_target_machine(
+            &triple,
+            "x86-64",
+            "",
+            OptimizationLevel::None,
+            RelocMode::PIC,
+            CodeModel::Default,
+        )
+        .ok_or_else(|| "LLVM has no x86-64 back end".to_string())
+}

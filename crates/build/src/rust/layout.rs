@@ -1,0 +1,180 @@
+//! Where the parts of a cargo package are, and a copy of them to build in.
+
+use crate::digest::copy_tree;
+use crate::error::{BuildError, READ, WRITE};
+use crate::process::run;
+use crate::tools::Tool;
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+
+/// A binary or example of a package.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CargoTarget {
+    pub package: String,
+    pub name: String,
+    /// `--bin` or `--example`.
+    pub option: &'static str,
+}
+
+/// The directories a package is made of.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    pub workspace: PathBuf,
+    /// The workspace, and packages outside of it that it uses by path.
+    pub roots: Vec<PathBuf>,
+    pub package: PathBuf,
+    pub targets: Vec<CargoTarget>,
+    default_run: Option<String>,
+    target_directory: PathBuf,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+    workspace_root: PathBuf,
+    target_directory: PathBuf,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+    manifest_path: PathBuf,
+    targets: Vec<Target>,
+    dependencies: Vec<Dependency>,
+    default_run: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+    kind: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Dependency {
+    path: Option<PathBuf>,
+}
+
+impl Layout {
+    pub fn read(package: &Path) -> Result<Layout, BuildError> {
+        let manifest = package.join("Cargo.toml");
+        if !manifest.is_file() {
+            return Err(BuildError::NotFound(manifest));
+        }
+        let package = package.canonicalize().map_err(|e| BuildError::io(READ, package, e))?;
+        let metadata = metadata(&package)?;
+        let here = package.join("Cargo.toml");
+        let own: Vec<&Package> = metadata.packages.iter().filter(|p| p.manifest_path == here).collect();
+        // The root of a workspace may be no package; then all members count.
+        let chosen: Vec<&Package> = if own.is_empty() { metadata.packages.iter().collect() } else { own };
+        let targets = chosen.iter().flat_map(|package| targets(package)).collect();
+        let default_run = chosen.iter().find_map(|package| package.default_run.clone());
+        let mut layout = Layout {
+            roots: vec![metadata.workspace_root.clone()],
+            workspace: metadata.workspace_root,
+            package,
+            targets,
+            default_run,
+            target_directory: metadata.target_directory,
+        };
+        layout.add_outside(&metadata.packages)?;
+        Ok(layout)
+    }
+
+    pub fn choose(&self, name: Option<&str>) -> Result<&CargoTarget, BuildError> {
+        let failed = |reason: String| BuildError::CargoTarget {
+            place: self.package.clone(),
+            reason,
+            targets: self.targets.iter().map(|target| target.name.clone()).collect(),
+        };
+        if let Some(name) = name.or(self.default_run.as_deref()) {
+            return self
+                .targets
+                .iter()
+                .find(|target| target.name == name)
+                .ok_or_else(|| failed(format!("no binary or example is named `{name}`")));
+        }
+        let mut binaries = self.targets.iter().filter(|target| target.option == "--bin");
+        match (binaries.next(), binaries.next()) {
+            (Some(only), None) => Ok(only),
+            (None, _) => match self.targets.as_slice() {
+                [only] => Ok(only),
+                [] => Err(failed("it has neither a binary nor an example".into())),
+                _ => Err(failed("it has several examples and no binary".into())),
+            },
+            (Some(_), Some(_)) => Err(failed("it has several binaries".into())),
+        }
+    }
+
+    /// Copies all roots below `to`, in the same places relative to one another.
+    /// Gives the place of the package in the copy.
+    pub fn copy(&self, to: &Path, cache: &Path) -> Result<PathBuf, BuildError> {
+        let top = self.top();
+        for root in &self.roots {
+            let skip = [self.target_directory.clone(), root.join("target"), cache.to_path_buf()];
+            copy_tree(root, &to.join(root.strip_prefix(&top).unwrap_or(root)), &skip)?;
+        }
+        let place = |path: &Path| to.join(path.strip_prefix(&top).unwrap_or(path));
+        self.seal(&place(&self.workspace))?;
+        Ok(place(&self.package))
+    }
+
+    /// The deepest directory that holds all roots.
+    pub fn top(&self) -> PathBuf {
+        let mut top = self.workspace.clone();
+        while !self.roots.iter().all(|root| root.starts_with(&top)) {
+            if !top.pop() {
+                break;
+            }
+        }
+        top
+    }
+
+    /// Makes sure that the copy belongs to no workspace around the cache.
+    fn seal(&self, workspace: &Path) -> Result<(), BuildError> {
+        let manifest = workspace.join("Cargo.toml");
+        let failed = |e| BuildError::io(WRITE, &manifest, e);
+        let text = std::fs::read_to_string(&manifest).map_err(failed)?;
+        let is_root = |line: &str| line.trim_start().starts_with("[workspace");
+        if text.lines().any(is_root) {
+            return Ok(());
+        }
+        std::fs::write(&manifest, format!("{text}\n[workspace]\n")).map_err(failed)
+    }
+
+    fn add_outside(&mut self, packages: &[Package]) -> Result<(), BuildError> {
+        for path in packages.iter().flat_map(|package| &package.dependencies).filter_map(|d| d.path.as_ref()) {
+            if self.roots.iter().any(|root| path.starts_with(root)) {
+                continue;
+            }
+            let other = metadata(path)?;
+            self.roots.push(other.workspace_root);
+            self.add_outside(&other.packages)?;
+        }
+        Ok(())
+    }
+}
+
+fn targets(package: &Package) -> Vec<CargoTarget> {
+    let target = |target: &Target| {
+        let option = match target.kind.first().map(String::as_str) {
+            Some("bin") => "--bin",
+            Some("example") => "--example",
+            _ => return None,
+        };
+        Some(CargoTarget { package: package.name.clone(), name: target.name.clone(), option })
+    };
+    package.targets.iter().filter_map(target).collect()
+}
+
+/// `--no-deps`: nothing is resolved, so no lock file is written into the user's tree.
+fn metadata(package: &Path) -> Result<Metadata, BuildError> {
+    let mut command = Tool::Cargo.command()?;
+    command.args(["metadata", "--no-deps", "--format-version=1"]).current_dir(package);
+    let finished = run(&mut command)?;
+    let failed = |output| BuildError::Cargo { place: package.to_path_buf(), output };
+    if !finished.succeeded() {
+        return Err(failed(finished.output));
+    }
+    serde_json::from_slice(&finished.stdout).map_err(|e| failed(format!("cargo metadata: {e}")))
+}

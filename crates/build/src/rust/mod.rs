@@ -1,0 +1,84 @@
+//! Rust programs: a cargo package, or a single file.
+//!
+//! The plain binary is built with the user's profile. The bitcode is built with
+//! the same profile (so `debug_assertions`, overflow checks and the way of
+//! panicking are the same) but for the optimisation: all crates, with the standard
+//! library, come as one module that LLVM has not yet worked on.
+
+mod file;
+mod layout;
+mod package;
+
+pub use file::build_file;
+pub use package::{build_in, build_package};
+
+use crate::cache::{ENTRY, Work};
+use crate::error::{BuildError, READ, WRITE};
+use crate::stand_in::arguments::split_words;
+use crate::tools::{LLVM, RustcVersion, rustc_version};
+use crate::version::{MissingObject, Variant};
+use std::path::Path;
+
+/// Options for bitcode that cargo's profiles do not know.
+const UNOPTIMISED: &str = "-Cno-prepopulate-passes";
+
+fn checked_rustc(directory: &Path) -> Result<RustcVersion, BuildError> {
+    let version = rustc_version(directory)?;
+    match version.llvm {
+        Some(found) if found > LLVM => Err(BuildError::RustVersion { found }),
+        _ => Ok(version),
+    }
+}
+
+/// Why there are no variants of Rust programs.
+fn unavailable(variants: &[Variant]) -> Vec<(Variant, String)> {
+    variants
+        .iter()
+        .map(|&variant| {
+            let reason = match variant {
+                Variant::Sanitized => "rustc has sanitizers only in the nightly toolchain",
+                Variant::AutoZero | Variant::AutoPattern => {
+                    "Rust has no variables without a value"
+                }
+            };
+            (variant, reason.to_string())
+        })
+        .collect()
+}
+
+/// What the traced binary is linked with, from the linker call that rustc
+/// printed: libraries, and archives of crates that hold native code. Archives
+/// from the build are kept in the entry.
+fn link_of(
+    arguments: &Path,
+    target_directory: &Path,
+    work: &Work,
+) -> Result<(Vec<String>, Vec<MissingObject>), BuildError> {
+    let text = std::fs::read(arguments).map_err(|e| BuildError::io(READ, arguments, e))?;
+    let words = split_words(&text);
+    let mut link = Vec::new();
+    let mut missing = Vec::new();
+    let mut words = words.iter().map(|word| word.to_string_lossy().into_owned());
+    while let Some(word) = words.next() {
+        let path = Path::new(&word);
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if word == "-L" {
+            // Only directories that outlive the build.
+            if let Some(directory) = words.next().filter(|d| !Path::new(d).starts_with(target_directory)) {
+                link.extend([word, directory]);
+            }
+        } else if word.starts_with("-l") || word == "-Wl,-Bstatic" || word == "-Wl,-Bdynamic" {
+            link.push(word);
+        } else if [".rlib", ".a", ".so"].iter().any(|suffix| word.ends_with(suffix)) {
+            if path.starts_with(target_directory) {
+                let kept = work.entry().join(&name);
+                std::fs::copy(path, &kept).map_err(|e| BuildError::io(WRITE, &kept, e))?;
+                link.push(format!("{ENTRY}/{name}"));
+                missing.push(MissingObject { object: name, reason: "native code of a crate".into() });
+            } else {
+                link.push(word);
+            }
+        }
+    }
+    Ok((link, missing))
+}

@@ -1,0 +1,222 @@
+//! A cargo package.
+
+use super::layout::{CargoTarget, Layout};
+use super::{UNOPTIMISED, checked_rustc, link_of, unavailable};
+use crate::assets::write_once;
+use crate::cache::{Cache, Read};
+use crate::digest::Key;
+use crate::error::{BuildError, WRITE};
+use crate::prepare::{Entry, PREPARATION, link_modules, prepare};
+use crate::process::run;
+use crate::tools::Tool;
+use crate::version::{BuildOptions, Built};
+use serde::Deserialize;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+pub fn build_package(
+    directory: &Path,
+    target: Option<&str>,
+    options: &BuildOptions,
+    cache: &Cache,
+) -> Result<Built, BuildError> {
+    let layout = Layout::read(directory)?;
+    let mut request = Key::new("cargo");
+    request.add_path(&layout.package);
+    let reads = layout.roots.iter().cloned().map(Read::Tree).collect();
+    let source_root = layout.top();
+    build_in(&layout, target, options, cache, request, Shared { name: &layout.workspace, reads, source_root })
+}
+
+/// What versions of the same package have in common, and what they do not.
+pub struct Shared<'a> {
+    /// Versions with the same name share compiled dependencies.
+    pub name: &'a Path,
+    pub reads: Vec<Read>,
+    pub source_root: PathBuf,
+}
+
+pub fn build_in(
+    layout: &Layout,
+    target: Option<&str>,
+    options: &BuildOptions,
+    cache: &Cache,
+    mut request: Key,
+    shared: Shared,
+) -> Result<Built, BuildError> {
+    let target = layout.choose(target)?;
+    let version = checked_rustc(&layout.package)?;
+    request.add(PREPARATION);
+    request.add(version.text);
+    for part in [target.option, &target.package, &target.name, &options.profile] {
+        request.add(part);
+    }
+    options.cargo_arguments.iter().for_each(|argument| request.add(argument));
+    request.add("variants");
+    options.variants.iter().for_each(|variant| request.add(variant.name()));
+    request.add(std::env::var("RUSTFLAGS").unwrap_or_default());
+    let request = request.finish();
+    if let Some(built) = cache.look_up(&request) {
+        return Ok(built);
+    }
+    let work = cache.work()?;
+    let room = Room::open(cache, shared.name)?;
+    let place = room.fill(layout, cache)?;
+    let cargo = Cargo { room: &room, place: &place, target, options, user: &layout.package };
+
+    let executable = cargo.plain()?;
+    let plain = work.entry().join("program");
+    std::fs::copy(&executable, &plain).map_err(|e| BuildError::io(WRITE, &plain, e))?;
+
+    let module = cargo.bitcode()?;
+    let linked = work.path().join("linked.bc");
+    link_modules(std::slice::from_ref(&module), &linked)?;
+    let name = format!("{} of {}", target.name, layout.package.display());
+    let facts = prepare(&linked, &work.entry().join("program.bc"), &name)?;
+    let (link, missing) = link_of(&room.link_arguments(), &room.path, &work)?;
+    let built = Built {
+        format: 0,
+        key: String::new(),
+        plain: "program".into(),
+        bitcode: "program.bc".into(),
+        harness: facts.entry == Entry::Harness,
+        languages: facts.languages,
+        missing,
+        link,
+        source_root: shared.source_root,
+        variants: Vec::new(),
+        unavailable: unavailable(&options.variants),
+    };
+    cache.store(&request, shared.reads, work, built)
+}
+
+/// A directory where all versions of a package are built, one after the other,
+/// so that dependencies are compiled once.
+///
+/// The copy is always at the same path and all its files are new, so cargo
+/// compiles the package itself anew each time: it compares times, not contents.
+struct Room {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Room {
+    fn open(cache: &Cache, name: &Path) -> Result<Room, BuildError> {
+        let mut key = Key::new("room");
+        key.add_path(name);
+        let path = cache.root().join("cargo").join(&key.finish()[..16]);
+        let failed = |e| BuildError::io(WRITE, &path, e);
+        std::fs::create_dir_all(&path).map_err(failed)?;
+        let lock = File::create(path.join("lock")).map_err(failed)?;
+        lock.lock().map_err(failed)?;
+        Ok(Room { path, _lock: lock })
+    }
+
+    fn tree(&self) -> PathBuf {
+        self.path.join("tree")
+    }
+
+    fn link_arguments(&self) -> PathBuf {
+        self.path.join("link")
+    }
+
+    fn fill(&self, layout: &Layout, cache: &Cache) -> Result<PathBuf, BuildError> {
+        let tree = self.tree();
+        if tree.exists() {
+            std::fs::remove_dir_all(&tree).map_err(|e| BuildError::io(WRITE, &tree, e))?;
+        }
+        let place = layout.copy(&tree, cache.root())?;
+        make_new(&tree)?;
+        Ok(place)
+    }
+}
+
+/// Sets the time of every file to now.
+fn make_new(directory: &Path) -> Result<(), BuildError> {
+    let failed = |e| BuildError::io(WRITE, directory, e);
+    for entry in std::fs::read_dir(directory).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let kind = entry.file_type().map_err(failed)?;
+        if kind.is_dir() {
+            make_new(&entry.path())?;
+        } else if kind.is_file() {
+            let now = std::time::SystemTime::now();
+            File::open(entry.path()).and_then(|file| file.set_modified(now)).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
+struct Cargo<'a> {
+    room: &'a Room,
+    place: &'a Path,
+    target: &'a CargoTarget,
+    options: &'a BuildOptions,
+    /// The package where the user has it, for messages.
+    user: &'a Path,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    #[serde(default)]
+    executable: Option<PathBuf>,
+}
+
+impl Cargo<'_> {
+    fn plain(&self) -> Result<PathBuf, BuildError> {
+        self.run(self.command("plain", &[])?)
+    }
+
+    fn bitcode(&self) -> Result<PathBuf, BuildError> {
+        let mut command = self.command("bitcode", &[UNOPTIMISED])?;
+        let profile = self.options.profile.to_uppercase().replace('-', "_");
+        for (setting, value) in [("LTO", "fat"), ("CODEGEN_UNITS", "1"), ("DEBUG", "2"), ("OPT_LEVEL", "1")] {
+            command.env(format!("CARGO_PROFILE_{profile}_{setting}"), value);
+        }
+        let module = self.room.path.join("program.bc");
+        let _ = std::fs::remove_file(&module);
+        command.arg("--").arg(format!("--emit=llvm-bc={}", module.display()));
+        command.arg(format!("--print=link-args={}", self.room.link_arguments().display()));
+        self.run(command)?;
+        if !module.is_file() {
+            let output = "rustc wrote no bitcode".into();
+            return Err(BuildError::Cargo { place: self.user.to_path_buf(), output });
+        }
+        Ok(module)
+    }
+
+    fn command(&self, kind: &str, extra: &[&str]) -> Result<Command, BuildError> {
+        // A script around rustc, because flags in the environment would replace
+        // those that the user has in a configuration file.
+        let remap = format!("--remap-path-prefix={}=.", self.room.tree().display());
+        let words: Vec<String> = extra.iter().map(|e| e.to_string()).chain([remap]).map(|w| quote(&w)).collect();
+        let script = format!("#!/bin/sh\nexec \"$@\" {}\n", words.join(" "));
+        let wrapper = write_once(&self.room.path, &format!("rustc-{kind}"), &script)?;
+        let mut command = Tool::Cargo.command()?;
+        command.args(["rustc", "--message-format=json-render-diagnostics", "--profile", &self.options.profile]);
+        command.args(["-p", &self.target.package, self.target.option, &self.target.name]);
+        command.args(&self.options.cargo_arguments);
+        command.env("CARGO_TARGET_DIR", self.room.path.join(kind));
+        command.env("RUSTC_WRAPPER", wrapper).env("CARGO_INCREMENTAL", "0");
+        command.env_remove("RUSTC_WORKSPACE_WRAPPER").current_dir(self.place);
+        Ok(command)
+    }
+
+    fn run(&self, mut command: Command) -> Result<PathBuf, BuildError> {
+        let finished = run(&mut command)?;
+        let failed = |output| BuildError::Cargo { place: self.user.to_path_buf(), output };
+        if !finished.succeeded() {
+            return Err(failed(finished.output).or_disk_full(&self.room.path));
+        }
+        let text = finished.stdout_text();
+        text.lines()
+            .filter_map(|line| serde_json::from_str::<Message>(line).ok()?.executable)
+            .next_back()
+            .ok_or_else(|| failed("cargo made no executable".into()))
+    }
+}
+
+fn quote(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}

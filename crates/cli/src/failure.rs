@@ -1,0 +1,72 @@
+//! How an error reaches the user: what, where, what to do.
+
+use crate::exit::Code;
+use changeling_build::BuildError;
+use std::io::Write;
+
+/// An error that ends the command.
+#[derive(Debug)]
+pub struct Failure {
+    pub code: Code,
+    pub what: String,
+    pub place: Option<String>,
+    pub help: Option<String>,
+    /// What a compiler or another tool said.
+    pub output: Option<String>,
+}
+
+impl Failure {
+    pub fn print(&self) {
+        let mut text = String::new();
+        if let Some(output) = &self.output {
+            text += output.trim_end();
+            text += "\n";
+        }
+        text += &format!("error: {}\n", self.what);
+        if let Some(place) = &self.place {
+            text += &format!("  where: {place}\n");
+        }
+        if let Some(help) = &self.help {
+            text += &format!("  help: {help}\n");
+        }
+        // Nobody is left to tell if this fails.
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+}
+
+impl From<BuildError> for Failure {
+    fn from(error: BuildError) -> Failure {
+        Failure {
+            code: Code(error.code()),
+            what: error.to_string(),
+            place: error.place(),
+            help: Some(error.help()),
+            output: error.output().map(String::from),
+        }
+    }
+}
+
+/// An internal error is a few lines, not a backtrace.
+pub fn install_panic_hook() {
+    std::panic::set_hook(Box::new(|panic| {
+        let payload = panic.payload();
+        let message = payload
+            .downcast_ref::<&str>()
+            .map(|text| text.to_string())
+            .or_else(|| payload.downcast_ref::<String>().cloned())
+            .unwrap_or_else(|| "unknown".into());
+        // The reader of our output has gone, as in `changeling … | head`.
+        if message.contains("Broken pipe") {
+            std::process::exit(Code::OK.0.into());
+        }
+        let place = panic.location().map(|location| format!("{}:{}", location.file(), location.line()));
+        Failure {
+            code: Code::INTERNAL,
+            what: format!("internal error: {message}"),
+            place,
+            help: Some("this is a mistake in changeling; please report it with the command that was run".into()),
+            output: None,
+        }
+        .print();
+    }));
+}
