@@ -1,0 +1,184 @@
+//! Runs of a traced binary through its fork server.
+
+use crate::cage::Cage;
+use crate::environment::{Options, Strings};
+use crate::protocol::{Command, Layers, Reply, outcome};
+use crate::shared::Shared;
+use crate::view::Trace;
+use crate::{Binary, Capacities, End, ExecError, Limits, Observation};
+use changeling_trace::input::Input;
+use changeling_trace::layout::SHADOW_SIZE;
+use std::path::Path;
+use std::time::Duration;
+
+/// How often a run is tried if its server or cage is lost: a hostile run may take the server down with it.
+const ATTEMPTS: usize = 3;
+/// Address space for the tracer's own tables.
+const SLACK: u64 = 512 << 20;
+/// Starting up may take longer than a run is allowed to.
+const START_TIME: Duration = Duration::from_secs(20);
+
+/// A traced binary with its fork server. All inputs of its runs have the same shape.
+#[derive(Debug)]
+pub struct Traced {
+    binary: Binary,
+    limits: Limits,
+    options: Options,
+    shared: Shared,
+    cage: Option<Cage>,
+    elapsed: Duration,
+    served: bool,
+}
+
+impl Traced {
+    pub fn start(
+        binary: &Path,
+        shape: &Input,
+        limits: Limits,
+        capacities: Capacities,
+    ) -> Result<Traced, ExecError> {
+        Traced::with_options(binary, shape, limits, capacities, Options::default())
+    }
+
+    /// Starts the server, so that a program that cannot be traced is noticed here.
+    pub fn with_options(
+        binary: &Path,
+        shape: &Input,
+        limits: Limits,
+        capacities: Capacities,
+        options: Options,
+    ) -> Result<Traced, ExecError> {
+        let binary = Binary::check(binary)?;
+        let shared = Shared::create(shape, &capacities)?;
+        let mut traced = Traced {
+            binary,
+            limits,
+            options,
+            shared,
+            cage: None,
+            elapsed: Duration::ZERO,
+            served: false,
+        };
+        let mut cage = traced.new_cage()?;
+        traced.serve(&mut cage, shape)?;
+        traced.cage = Some(cage);
+        Ok(traced)
+    }
+
+    pub fn run(&mut self, input: &Input) -> Result<(Observation, Trace<'_>), ExecError> {
+        for _ in 0..ATTEMPTS {
+            let mut cage = match self.cage.take() {
+                Some(cage) => cage,
+                None => self.new_cage()?,
+            };
+            if !self.served && !self.serve(&mut cage, input)? {
+                continue;
+            }
+            if cage.prepare(input)?.is_err() {
+                self.served = false;
+                continue;
+            }
+            self.shared.reset(
+                input,
+                &self.options.name,
+                &cage.work_path().to_string_lossy(),
+            )?;
+            let Ok(reply) = cage.command(Command::Traced, self.limits.time) else {
+                self.served = false;
+                continue;
+            };
+            if reply.outcome == outcome::NO_SERVER {
+                self.served = false;
+                if reply.unclean == 0 {
+                    self.cage = Some(cage);
+                }
+                continue;
+            }
+            self.elapsed = Duration::from_nanos(reply.elapsed_ns);
+            let observation = cage.observe(&reply, input, &self.limits)?;
+            if reply.unclean == 0 {
+                self.cage = Some(cage);
+            } else {
+                self.served = false;
+            }
+            return Ok((observation, self.shared.trace()));
+        }
+        Err(ExecError::SandboxLost {
+            path: self.binary.path.clone(),
+        })
+    }
+
+    /// From the command to the end of the last run's process.
+    pub fn elapsed(&self) -> Duration {
+        self.elapsed
+    }
+
+    pub fn binary(&self) -> &Binary {
+        &self.binary
+    }
+
+    pub fn in_force(&self) -> Option<Layers> {
+        self.cage.as_ref().map(Cage::in_force)
+    }
+
+    fn new_cage(&mut self) -> Result<Cage, ExecError> {
+        self.served = false;
+        Cage::start(
+            Some(&self.binary),
+            &self.limits,
+            &self.options,
+            Some(self.shared.file()),
+        )
+    }
+
+    /// Starts the fork server. False if the cage was lost on the way.
+    fn serve(&mut self, cage: &mut Cage, input: &Input) -> Result<bool, ExecError> {
+        self.shared.reset_program();
+        if cage.prepare(input)?.is_err() {
+            return Ok(false);
+        }
+        self.shared.reset(
+            input,
+            &self.options.name,
+            &cage.work_path().to_string_lossy(),
+        )?;
+        let strings = Strings::server(&self.options, cage);
+        let space = self
+            .limits
+            .memory
+            .saturating_add(SHADOW_SIZE + self.shared.size() + SLACK);
+        // Server and supervisor are counted too if they run under the same user.
+        cage.write_request(&strings, space, &self.limits, 2)?;
+        let Ok(reply) = cage.command(Command::Serve, self.limits.time.max(START_TIME)) else {
+            return Ok(false);
+        };
+        if reply.outcome != outcome::READY {
+            return Err(self.no_server(cage, &reply));
+        }
+        self.shared.learn_program();
+        self.served = true;
+        Ok(true)
+    }
+
+    fn no_server(&self, cage: &mut Cage, reply: &Reply) -> ExecError {
+        let how = match reply.outcome {
+            outcome::EXIT => End::Exit(reply.value).to_string(),
+            outcome::SIGNAL => End::Signal(reply.value).to_string(),
+            outcome::TIMED_OUT => "it did not come up in time".to_string(),
+            _ if reply.error == libc::EPROTO => {
+                "it does not speak the fork server's protocol".to_string()
+            }
+            _ => return cage.not_started(reply),
+        };
+        let said = cage.complaint();
+        let how = if said.is_empty() {
+            how
+        } else {
+            format!("{how}, saying: {said}")
+        };
+        ExecError::NoServer {
+            path: self.binary.path.clone(),
+            how,
+        }
+    }
+}
