@@ -9,6 +9,7 @@ char *__model_strchrnul(const char *s, int c);
 // --- text
 
 static void append(struct format *format, const char *p, size_t n) {
+    if (n == 0) return;
     if (format->length + n > format->capacity) {
         size_t capacity = 2 * (format->length + n) + 64;
         char *larger = realloc(format->text, capacity);

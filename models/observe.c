@@ -12,33 +12,67 @@ static int observer(void) {
     return *end == 0 && fd >= 0 && fd < 1 << 20 ? (int)fd : -1;
 }
 
+// As changeling.h writes it: short, and without what would break the line.
+static size_t begin_line(char *line, const char *name) {
+    size_t length = 0;
+    for (; name != NULL && *name != 0 && length + 1 < 200; name++)
+        line[length++] = *name == '\n' || *name == '=' ? '_' : *name;
+    line[length++] = '=';
+    line[length] = 0;
+    return length;
+}
+
+static void write_line(int fd, const char *line, size_t length) {
+    for (size_t done = 0; done < length;) {
+        ssize_t put = write(fd, line + done, length - done);
+        if (put <= 0) return;
+        done += (size_t)put;
+    }
+}
+
 void __model_changeling_observe(const char *name, long long value) {
     int saved = errno;
+    char line[256];
+    size_t length = begin_line(line, name);
     int fd = observer();
-    if (fd >= 0) dprintf(fd, "%s=%lld\n", name, value);
+    if (fd >= 0) {
+        char number[32];
+        size_t digits = (size_t)sprintf(number, "%lld\n", value);
+        memcpy(line + length, number, digits);
+        write_line(fd, line, length + digits);
+    }
+    line[length - 1] = 0;
+    __chg_observe(line, (uint64_t)value);
     errno = saved;
-    __chg_observe(name, (uint64_t)value);
 }
 
 // On the wire the bytes are hexadecimal digits; the trace gets one value per
 // byte.
 void __model_changeling_observe_bytes(const char *name, const void *p, size_t n) {
+    static const char digits[] = "0123456789abcdef";
     int saved = errno;
     const unsigned char *bytes = p;
+    char line[256];
+    size_t length = begin_line(line, name);
     n = pin(n);
     int fd = observer();
-    char *line = fd >= 0 ? malloc(strlen(name) + 2 * n + 3) : NULL;
-    if (line != NULL) {
-        size_t length = (size_t)sprintf(line, "%s=", name);
-        for (size_t i = 0; i < n; i++) length += (size_t)sprintf(line + length, "%02x", bytes[i]);
-        line[length++] = '\n';
-        for (size_t done = 0; done < length;) {
-            ssize_t put = write(fd, line + done, length - done);
-            if (put <= 0) break;
-            done += (size_t)put;
+    if (fd >= 0) {
+        write_line(fd, line, length);
+        char part[512];
+        size_t used = 0;
+        for (size_t i = 0; i < n; i++) {
+            unsigned byte = (unsigned)plain(bytes[i]);
+            part[used++] = digits[byte >> 4];
+            part[used++] = digits[byte & 15];
+            if (used + 2 >= sizeof part) {
+                write_line(fd, part, used);
+                used = 0;
+            }
         }
-        free(line);
+        part[used++] = '\n';
+        write_line(fd, part, used);
     }
-    for (size_t i = 0; i < n; i++) __chg_observe(name, bytes[i]);
+    line[length - 1] = 0;
+    for (size_t i = 0; i < n; i++) __chg_observe(line, bytes[i]);
     errno = saved;
 }

@@ -35,8 +35,15 @@ static void report_text(int fd, size_t from, size_t length, int number, const ch
 // What the real function printed (`length` bytes) to a descriptor. Returns
 // the length, as an expression.
 static int report_printed(int fd, int length, int number, const char *text, va_list list) {
-    if (length < 0 || fd < 0) return length;
+    if (fd < 0) return length;
     int saved = errno;
+    if (length < 0) {
+        // A format that breaks off was printed up to there.
+        struct format format = {.mode = FORMAT_REPORT, .fd = fd, .number = number};
+        if (errno == EINVAL) __mdl_format(&format, text, list);
+        errno = saved;
+        return length;
+    }
     uint64_t count = (uint64_t)length;
     if (!anything_symbolic(text, list)) {
         report_text(fd, 0, (size_t)length, number, text, list);
