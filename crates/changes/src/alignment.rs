@@ -1,0 +1,387 @@
+//! Which instructions of two matched functions correspond, and which of those
+//! still do the same.
+
+use std::collections::{HashMap, HashSet};
+
+use changeling_program::{BlockId, FunctionId, Instruction, Operation, Program, Site, Value};
+
+use crate::keys::{Body, Keys};
+use crate::sequence::matching;
+
+/// A difference between matched functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edit {
+    Deleted(Site),
+    Inserted(Site),
+    Modified(Site, Site),
+}
+
+impl Edit {
+    pub fn base(self) -> Option<Site> {
+        match self {
+            Edit::Deleted(site) | Edit::Modified(site, _) => Some(site),
+            Edit::Inserted(_) => None,
+        }
+    }
+
+    pub fn head(self) -> Option<Site> {
+        match self {
+            Edit::Inserted(site) | Edit::Modified(_, site) => Some(site),
+            Edit::Deleted(_) => None,
+        }
+    }
+}
+
+pub struct Alignment {
+    /// Ascending in base.
+    pub pairs: Vec<(Site, Site)>,
+    /// In the order of head's code; deletions stand where they were. The number
+    /// is the same for neighbours without an unchanged instruction between them.
+    pub edits: Vec<(Edit, u32)>,
+}
+
+pub fn align(base: &Keys<'_>, head: &Keys<'_>, functions: (FunctionId, FunctionId)) -> Alignment {
+    let mut aligner = Aligner::new(base, head, functions);
+    aligner.pair_sequences();
+    aligner.pair_operands();
+    let mut pairs: Vec<(Site, Site)> = aligner.pairs().collect();
+    pairs.sort_unstable();
+    Alignment {
+        edits: aligner.edits(),
+        pairs,
+    }
+}
+
+struct Aligner<'a, 'p> {
+    base: Version<'a, 'p>,
+    head: Version<'a, 'p>,
+    /// Parameters that moved: base's number to head's.
+    parameters: HashMap<u32, u32>,
+    to_head: Vec<Option<usize>>,
+    to_base: Vec<Option<usize>>,
+}
+
+struct Version<'a, 'p> {
+    keys: &'a Keys<'p>,
+    first: u32,
+    body: Body,
+}
+
+impl<'p> Version<'_, 'p> {
+    fn site(&self, index: usize) -> Site {
+        Site(self.first + index as u32)
+    }
+
+    fn index(&self, site: Site) -> usize {
+        (site.0 - self.first) as usize
+    }
+
+    fn instruction(&self, index: usize) -> &'p Instruction {
+        self.keys.program.instruction(self.site(index))
+    }
+
+    fn len(&self) -> usize {
+        self.body.kind.len()
+    }
+}
+
+impl<'a, 'p> Aligner<'a, 'p> {
+    fn new(base: &'a Keys<'p>, head: &'a Keys<'p>, functions: (FunctionId, FunctionId)) -> Self {
+        let version = |keys: &'a Keys<'p>, function| Version {
+            keys,
+            first: keys.program.function(function).first_site.0,
+            body: keys.body(function),
+        };
+        let base_version = version(base, functions.0);
+        let head_version = version(head, functions.1);
+        Aligner {
+            parameters: match_parameters(base, head, functions),
+            to_head: vec![None; base_version.len()],
+            to_base: vec![None; head_version.len()],
+            base: base_version,
+            head: head_version,
+        }
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = (Site, Site)> + '_ {
+        self.to_head
+            .iter()
+            .enumerate()
+            .filter_map(|(i, j)| Some((self.base.site(i), self.head.site((*j)?))))
+    }
+
+    fn link(&mut self, i: usize, j: usize) {
+        self.to_head[i] = Some(j);
+        self.to_base[j] = Some(i);
+    }
+
+    /// Whole expressions first, then single instructions between them, then
+    /// mere kinds between those.
+    fn pair_sequences(&mut self) {
+        for (i, j) in matching(&self.base.body.deep, &self.head.body.deep) {
+            self.link(i, j);
+        }
+        let shapes = self.gaps(|body| &body.shape);
+        for (i, j) in shapes {
+            self.link(i, j);
+        }
+        let kinds = self.gaps(|body| &body.kind);
+        for (i, j) in kinds {
+            self.link(i, j);
+        }
+    }
+
+    /// Matches of the unmatched stretches between neighbouring pairs.
+    fn gaps(&self, key: impl Fn(&Body) -> &Vec<u64>) -> Vec<(usize, usize)> {
+        let mut found = Vec::new();
+        let (mut i, mut j) = (0, 0);
+        let ends = self
+            .to_head
+            .iter()
+            .enumerate()
+            .filter_map(|(i, j)| Some((i, (*j)?)));
+        let ends: Vec<_> = ends.chain([(self.base.len(), self.head.len())]).collect();
+        for (next_i, next_j) in ends {
+            if next_i > i && next_j > j {
+                let a = &key(&self.base.body)[i..next_i];
+                let b = &key(&self.head.body)[j..next_j];
+                found.extend(matching(a, b).into_iter().map(|(x, y)| (i + x, j + y)));
+            }
+            (i, j) = (next_i + 1, next_j + 1);
+        }
+        found
+    }
+
+    /// Where corresponding instructions use something that has no partner on
+    /// either side, one was put in the other's place.
+    fn pair_operands(&mut self) {
+        let mut work: Vec<(usize, usize)> = self
+            .to_head
+            .iter()
+            .enumerate()
+            .filter_map(|(i, j)| Some((i, (*j)?)))
+            .collect();
+        while let Some((i, j)) = work.pop() {
+            let (a, b) = (self.base.instruction(i), self.head.instruction(j));
+            if a.operands.len() != b.operands.len() || matches!(a.operation, Operation::Phi { .. })
+            {
+                continue;
+            }
+            for (x, y) in a.used_sites().zip(b.used_sites()).collect::<Vec<_>>() {
+                let (x, y) = (self.base.index(x), self.head.index(y));
+                let free = self.to_head[x].is_none() && self.to_base[y].is_none();
+                let (a, b) = (self.base.instruction(x), self.head.instruction(y));
+                let same_type = self.base.keys.ty(a.ty) == self.head.keys.ty(b.ty);
+                if free && same_type {
+                    self.link(x, y);
+                    work.push((x, y));
+                }
+            }
+        }
+    }
+
+    fn edits(&self) -> Vec<(Edit, u32)> {
+        let blocks = self.block_map();
+        let mut edits = Vec::new();
+        let mut unchanged = 0;
+        let mut deleted_from = 0;
+        for j in 0..self.head.len() {
+            match self.to_base[j] {
+                Some(i) => {
+                    if i >= deleted_from {
+                        self.push_deleted(deleted_from..i, unchanged, &mut edits);
+                        deleted_from = i + 1;
+                    }
+                    if self.is_same(i, j, &blocks) {
+                        unchanged += 1;
+                    } else {
+                        let edit = Edit::Modified(self.base.site(i), self.head.site(j));
+                        edits.push((edit, unchanged));
+                    }
+                }
+                None if !self.head.body.idle[j] => {
+                    edits.push((Edit::Inserted(self.head.site(j)), unchanged));
+                }
+                None => {}
+            }
+        }
+        self.push_deleted(deleted_from..self.base.len(), unchanged, &mut edits);
+        edits
+    }
+
+    fn push_deleted(&self, range: std::ops::Range<usize>, run: u32, edits: &mut Vec<(Edit, u32)>) {
+        let gone = range.filter(|&i| self.to_head[i].is_none() && !self.base.body.idle[i]);
+        edits.extend(gone.map(|i| (Edit::Deleted(self.base.site(i)), run)));
+    }
+
+    /// Blocks correspond if the first paired instruction of each leads to the other.
+    fn block_map(&self) -> BlockMap {
+        let first = |version: &Version<'_, '_>, partner: &[Option<usize>]| {
+            let mut first: HashMap<BlockId, (usize, usize)> = HashMap::new();
+            for (i, j) in partner.iter().enumerate() {
+                if let Some(j) = j {
+                    first.entry(version.instruction(i).block).or_insert((i, *j));
+                }
+            }
+            first
+        };
+        let from_base = first(&self.base, &self.to_head);
+        let from_head = first(&self.head, &self.to_base);
+        let mut map = BlockMap::default();
+        for (&block, &(_, j)) in &from_base {
+            let target = self.head.instruction(j).block;
+            let back = from_head
+                .get(&target)
+                .map(|&(_, i)| self.base.instruction(i).block);
+            if back == Some(block) {
+                map.to_head.insert(block, target);
+                map.in_head.insert(target);
+            }
+        }
+        map
+    }
+
+    fn is_same(&self, i: usize, j: usize, blocks: &BlockMap) -> bool {
+        let (a, b) = (self.base.instruction(i), self.head.instruction(j));
+        if self.base.keys.detail(a) != self.head.keys.detail(b) {
+            return false;
+        }
+        if let (Operation::Phi { incoming: left }, Operation::Phi { incoming: right }) =
+            (&a.operation, &b.operation)
+        {
+            return self.same_phi((a, left), (b, right), blocks);
+        }
+        let (left, right) = (self.base.keys.operands(a), self.head.keys.operands(b));
+        left.len() == right.len()
+            && left
+                .iter()
+                .zip(&right)
+                .all(|(&x, &y)| self.same_value(x, y))
+            && blocks.same_targets(a, b)
+    }
+
+    fn same_value(&self, x: Value, y: Value) -> bool {
+        match (x, y) {
+            (Value::Result(x), Value::Result(y)) => {
+                let (x, y) = (self.base.index(x), self.head.index(y));
+                // An equal expression computed elsewhere is the same value too:
+                // the compiler keeps one of several equal computations.
+                self.to_head[x] == Some(y) || self.same_expression(x, y)
+            }
+            (Value::Argument(x), Value::Argument(y)) => {
+                self.parameters.get(&x).copied().unwrap_or(x) == y
+            }
+            _ => {
+                let (x, y) = (self.base.keys.fixed(x), self.head.keys.fixed(y));
+                x.is_some() && x == y
+            }
+        }
+    }
+
+    /// Only for what does not depend on memory or the way taken.
+    fn same_expression(&self, x: usize, y: usize) -> bool {
+        let pure = |instruction: &Instruction| {
+            matches!(
+                instruction.operation,
+                Operation::Binary(..)
+                    | Operation::Compare(_)
+                    | Operation::Cast(_)
+                    | Operation::Address(_)
+                    | Operation::Select
+            )
+        };
+        self.base.body.deep[x] == self.head.body.deep[y]
+            && pure(self.base.instruction(x))
+            && self.base.instruction(x).used_sites().all(|site| {
+                let at = self.base.index(site);
+                self.to_head[at].is_some() || pure(self.base.instruction(at))
+            })
+    }
+
+    /// What comes from corresponding blocks must be the same; what comes over
+    /// new or vanished blocks must be the same values in some order.
+    fn same_phi(
+        &self,
+        (a, left): (&Instruction, &[BlockId]),
+        (b, right): (&Instruction, &[BlockId]),
+        blocks: &BlockMap,
+    ) -> bool {
+        let mut from: HashMap<BlockId, Value> = HashMap::new();
+        let mut new: Vec<Value> = Vec::new();
+        for (&block, &value) in right.iter().zip(&b.operands) {
+            if blocks.in_head.contains(&block) {
+                from.insert(block, value);
+            } else {
+                new.push(value);
+            }
+        }
+        let mut old: Vec<Value> = Vec::new();
+        for (block, &value) in left.iter().zip(&a.operands) {
+            let partner = blocks
+                .to_head
+                .get(block)
+                .and_then(|block| from.remove(block));
+            match partner {
+                Some(other) if self.same_value(value, other) => {}
+                Some(_) => return false,
+                None => old.push(value),
+            }
+        }
+        new.extend(from.into_values());
+        // A value that also comes along an unchanged edge is nothing new.
+        let covered = |x: &Value| b.operands.iter().any(|&y| self.same_value(*x, y));
+        let known = |y: &Value| a.operands.iter().any(|&x| self.same_value(x, *y));
+        old.iter().all(covered) && new.iter().all(known)
+    }
+}
+
+#[derive(Default)]
+struct BlockMap {
+    to_head: HashMap<BlockId, BlockId>,
+    in_head: HashSet<BlockId>,
+}
+
+impl BlockMap {
+    /// A jump to a new block, or one away from a vanished block, is not itself
+    /// modified: the block is what was inserted or deleted.
+    fn same_targets(&self, a: &Instruction, b: &Instruction) -> bool {
+        let (left, right) = (a.successors(), b.successors());
+        left.len() == right.len()
+            && left
+                .iter()
+                .zip(&right)
+                .all(|(x, y)| match self.to_head.get(x) {
+                    Some(partner) => partner == y || !self.in_head.contains(y),
+                    None => true,
+                })
+    }
+}
+
+/// By name where the names are known, else by position.
+fn match_parameters(
+    base: &Keys<'_>,
+    head: &Keys<'_>,
+    (left, right): (FunctionId, FunctionId),
+) -> HashMap<u32, u32> {
+    let (left, right) = (base.program.function(left), head.program.function(right));
+    if base.ty(left.signature) == head.ty(right.signature) {
+        return HashMap::new();
+    }
+    let list = |program: &Program, keys: &Keys<'_>, function: &changeling_program::Function| {
+        debug_assert!(std::ptr::eq(program, keys.program));
+        function
+            .parameters
+            .iter()
+            .map(|parameter| crate::keys::hash(&(&parameter.name, keys.ty(parameter.ty))))
+            .collect::<Vec<u64>>()
+    };
+    let pairs = matching(
+        &list(base.program, base, left),
+        &list(head.program, head, right),
+    );
+    let mut map: HashMap<u32, u32> = (0..left.parameters.len() as u32)
+        .map(|n| (n, u32::MAX))
+        .collect();
+    map.extend(pairs.into_iter().map(|(x, y)| (x as u32, y as u32)));
+    map
+}

@@ -1,0 +1,231 @@
+//! Which functions of the two versions correspond: by name and signature, then
+//! by name, then by similarity of their bodies.
+
+use std::collections::{BTreeMap, HashMap};
+
+use changeling_program::{FunctionId, Program};
+
+use crate::Reason;
+use crate::keys::{Keys, function_name, hash};
+
+/// Bodies share this part of their instructions to count as one function renamed.
+const SIMILAR: f64 = 0.6;
+/// Smaller bodies are all alike; they must be equal.
+const TELLING: usize = 6;
+/// So many comparisons of bodies are affordable; beyond, bodies must be equal.
+const COMPARISONS: usize = 200_000;
+
+pub struct Match {
+    pub base: FunctionId,
+    pub head: FunctionId,
+    pub reason: Reason,
+}
+
+/// Also declared functions are matched, so that calls of them correspond.
+pub fn match_functions(base: &Program, head: &Program) -> Vec<Match> {
+    let none = HashMap::new();
+    let base = Version::new(Keys::new(base, &none));
+    let head = Version::new(Keys::new(head, &none));
+    let mut matcher = Matcher {
+        base_free: vec![true; base.functions.len()],
+        head_free: vec![true; head.functions.len()],
+        matches: Vec::new(),
+        base,
+        head,
+    };
+    let rounds: [(fn(&Card) -> Option<u64>, Reason); 5] = [
+        (
+            |c| Some(hash(&(&c.name, c.signature, &c.file, c.body))),
+            Reason::Name,
+        ),
+        (
+            |c| Some(hash(&(&c.name, c.signature, c.body))),
+            Reason::Name,
+        ),
+        (
+            |c| Some(hash(&(&c.name, c.signature, &c.file))),
+            Reason::Name,
+        ),
+        (|c| Some(hash(&(&c.name, c.signature))), Reason::Name),
+        (|c| Some(hash(&c.name)), Reason::NameOnly),
+    ];
+    for (key, reason) in rounds {
+        matcher.pair_by(key, reason);
+    }
+    matcher.pair_by(equal_bodies, Reason::Similarity);
+    matcher.pair_similar();
+    matcher.matches.sort_by_key(|pair| pair.base);
+    matcher.matches
+}
+
+/// A body under another name; unique among the unmatched or too large for
+/// chance.
+fn equal_bodies(card: &Card) -> Option<u64> {
+    (card.size >= 2).then(|| hash(&("body", card.signature, card.anonymous)))
+}
+
+/// What is known about a function without comparing it.
+struct Card {
+    name: String,
+    signature: u64,
+    file: String,
+    /// Hash of the body; 0 for declarations.
+    body: u64,
+    /// The same, with calls of the function itself made nameless.
+    anonymous: u64,
+    size: usize,
+    /// Sorted keys of the instructions.
+    bag: Vec<u64>,
+}
+
+struct Version {
+    functions: Vec<Card>,
+}
+
+impl Version {
+    fn new(keys: Keys<'_>) -> Version {
+        let functions = keys
+            .program
+            .function_ids()
+            .map(|id| card(&keys, id))
+            .collect();
+        Version { functions }
+    }
+}
+
+fn card(keys: &Keys<'_>, id: FunctionId) -> Card {
+    let function = keys.program.function(id);
+    let body = keys.body(id);
+    let own = keys.function(id);
+    let anonymous: Vec<u64> = function
+        .sites()
+        .zip(&body.shape)
+        .map(|(site, &shape)| {
+            let instruction = keys.program.instruction(site);
+            let calls_itself = instruction.call().is_some_and(|call| {
+                matches!(&call.callee, changeling_program::Callee::Direct(to) if keys.function(*to) == own)
+            });
+            if calls_itself { hash(&("itself", instruction.operands.len())) } else { shape }
+        })
+        .collect();
+    let mut bag = anonymous.clone();
+    bag.sort_unstable();
+    Card {
+        name: function_name(keys.program, id),
+        signature: keys.ty(function.signature),
+        file: function
+            .place
+            .map(|place| keys.program.file(place.file).name.clone())
+            .unwrap_or_default(),
+        body: if function.is_defined() {
+            hash(&body.shape)
+        } else {
+            0
+        },
+        anonymous: hash(&anonymous),
+        size: body.kind.len(),
+        bag,
+    }
+}
+
+struct Matcher {
+    base: Version,
+    head: Version,
+    base_free: Vec<bool>,
+    head_free: Vec<bool>,
+    matches: Vec<Match>,
+}
+
+impl Matcher {
+    /// Pairs the unmatched with equal keys. Where several share a key they are
+    /// taken in order, except by similarity, where that would be a guess.
+    fn pair_by(&mut self, key: fn(&Card) -> Option<u64>, reason: Reason) {
+        let base = grouped(&self.base, &self.base_free, key);
+        let head = grouped(&self.head, &self.head_free, key);
+        for (key, left) in &base {
+            let Some(right) = head.get(key) else { continue };
+            if reason == Reason::Similarity && (left.len() != 1 || right.len() != 1) {
+                continue;
+            }
+            for (&left, &right) in left.iter().zip(right) {
+                self.pair(left, right, reason);
+            }
+        }
+    }
+
+    fn pair(&mut self, left: usize, right: usize, reason: Reason) {
+        self.base_free[left] = false;
+        self.head_free[right] = false;
+        let (base, head) = (FunctionId::new(left), FunctionId::new(right));
+        self.matches.push(Match { base, head, reason });
+    }
+
+    fn pair_similar(&mut self) {
+        let telling = |version: &Version, free: &[bool]| -> Vec<usize> {
+            (0..free.len())
+                .filter(|&n| free[n] && version.functions[n].size >= TELLING)
+                .collect()
+        };
+        let left = telling(&self.base, &self.base_free);
+        let right = telling(&self.head, &self.head_free);
+        if left.len().saturating_mul(right.len()) > COMPARISONS {
+            return;
+        }
+        let mut candidates = Vec::new();
+        for &l in &left {
+            for &r in &right {
+                let score = similarity(&self.base.functions[l], &self.head.functions[r]);
+                if score >= SIMILAR {
+                    candidates.push((score, l, r));
+                }
+            }
+        }
+        candidates.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+        for (_, l, r) in candidates {
+            if self.base_free[l] && self.head_free[r] {
+                self.pair(l, r, Reason::Similarity);
+            }
+        }
+    }
+}
+
+fn grouped(
+    version: &Version,
+    free: &[bool],
+    key: fn(&Card) -> Option<u64>,
+) -> BTreeMap<u64, Vec<usize>> {
+    let mut groups: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+    for (n, card) in version
+        .functions
+        .iter()
+        .enumerate()
+        .filter(|&(n, _)| free[n])
+    {
+        if let Some(key) = key(card) {
+            groups.entry(key).or_default().push(n);
+        }
+    }
+    groups
+}
+
+/// Twice the common part over both sizes: 1 for equal bags of instructions.
+fn similarity(a: &Card, b: &Card) -> f64 {
+    let total = a.size + b.size;
+    let reachable = 2 * a.size.min(b.size);
+    if (reachable as f64) < SIMILAR * total as f64 {
+        return 0.0;
+    }
+    let (mut i, mut j, mut common) = (0, 0, 0);
+    while i < a.bag.len() && j < b.bag.len() {
+        match a.bag[i].cmp(&b.bag[j]) {
+            std::cmp::Ordering::Less => i += 1,
+            std::cmp::Ordering::Greater => j += 1,
+            std::cmp::Ordering::Equal => {
+                common += 1;
+                i += 1;
+                j += 1;
+            }
+        }
+    }
+    (2 * common) as f64 / total as f64
+}

@@ -1,0 +1,377 @@
+//! Numbers that stand for what an instruction does, comparable across versions:
+//! no site, block or type number of either program goes into them.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use changeling_program::{
+    Call, Callee, Constant, FunctionId, Global, Instruction, Linkage, Operation, Program, Shape,
+    Site, Value, stable_name,
+};
+
+/// How deep the contents of nameless constants are looked at.
+const CONTENT_DEPTH: u32 = 4;
+
+pub struct Keys<'p> {
+    pub program: &'p Program,
+    types: Vec<u64>,
+    constants: Vec<u64>,
+    globals: Vec<u64>,
+    functions: Vec<u64>,
+}
+
+impl<'p> Keys<'p> {
+    /// `renamed` gives functions another name to go by: matched functions of
+    /// the two versions must get the same.
+    pub fn new(program: &'p Program, renamed: &HashMap<FunctionId, String>) -> Keys<'p> {
+        let mut keys = Keys {
+            program,
+            types: Vec::with_capacity(program.types.len()),
+            constants: Vec::new(),
+            globals: Vec::new(),
+            functions: Vec::new(),
+        };
+        // Parts of a type have lower numbers than the type.
+        for ty in &program.types {
+            let key = keys.type_key(&ty.shape, ty.size);
+            keys.types.push(key);
+        }
+        keys.functions = program
+            .function_ids()
+            .map(|id| match renamed.get(&id) {
+                Some(name) => hash(&("function", name)),
+                None => hash(&("function", function_name(program, id))),
+            })
+            .collect();
+        keys.globals = program
+            .globals
+            .iter()
+            .map(|global| keys.global_key(global))
+            .collect();
+        keys.constants = program
+            .constants
+            .iter()
+            .map(|constant| keys.constant_key(constant, CONTENT_DEPTH))
+            .collect();
+        keys
+    }
+
+    fn type_key(&self, shape: &Shape, size: Option<u64>) -> u64 {
+        let part = |id: &changeling_program::TypeId| self.types[id.index()];
+        let list = |ids: &[changeling_program::TypeId]| ids.iter().map(part).collect::<Vec<_>>();
+        match shape {
+            Shape::Array { element, length } => hash(&("array", part(element), length)),
+            Shape::Vector {
+                element, length, ..
+            } => hash(&("vector", part(element), length)),
+            Shape::Struct {
+                fields, offsets, ..
+            } => hash(&("struct", list(fields), offsets, size)),
+            Shape::Function {
+                result,
+                parameters,
+                variadic,
+            } => hash(&("function", part(result), list(parameters), variadic)),
+            plain => hash(&(plain, size)),
+        }
+    }
+
+    pub fn ty(&self, id: changeling_program::TypeId) -> u64 {
+        self.types[id.index()]
+    }
+
+    /// Literals and other nameless constants go by contents, the rest by name.
+    fn global_key(&self, global: &Global) -> u64 {
+        if is_nameless(global) {
+            return self.content_key(global, CONTENT_DEPTH);
+        }
+        hash(&(
+            "global",
+            stable_name(&global.symbol, global.linkage == Linkage::Internal),
+        ))
+    }
+
+    fn content_key(&self, global: &Global, depth: u32) -> u64 {
+        let content = global.initialiser.map(|value| self.inner_key(value, depth));
+        hash(&("content", self.types[global.ty.index()], content))
+    }
+
+    /// What a variable starts with, at whatever name.
+    pub fn initial_key(&self, global: &Global) -> u64 {
+        hash(&(
+            self.content_key(global, CONTENT_DEPTH),
+            global.constant,
+            global.thread_local,
+        ))
+    }
+
+    fn constant_key(&self, constant: &Constant, depth: u32) -> u64 {
+        let ty = |id: &changeling_program::TypeId| self.types[id.index()];
+        match constant {
+            Constant::Integer { ty: t, bits } => hash(&("integer", ty(t), bits)),
+            Constant::Float { ty: t, text } => hash(&("float", ty(t), text)),
+            Constant::Null { .. } => hash(&"null"),
+            Constant::Zero { ty: t } => hash(&("zero", ty(t))),
+            Constant::Undefined { ty: t, poison } => hash(&("undefined", ty(t), poison)),
+            Constant::Bytes { ty: t, bytes } => hash(&("bytes", ty(t), bytes)),
+            Constant::Aggregate { ty: t, elements } => {
+                let elements: Vec<_> = elements
+                    .iter()
+                    .map(|&element| self.inner_key(element, depth))
+                    .collect();
+                hash(&("aggregate", ty(t), elements))
+            }
+            Constant::Offset { base, bytes } => {
+                hash(&("offset", self.inner_key(*base, depth), bytes))
+            }
+            Constant::Expression {
+                ty: t,
+                operation,
+                operands,
+            } => {
+                let operands: Vec<_> = operands
+                    .iter()
+                    .map(|&operand| self.inner_key(operand, depth))
+                    .collect();
+                hash(&("expression", ty(t), operation, operands))
+            }
+            Constant::BlockAddress { function, block } => {
+                let first = self.program.function(*function).first_block.0;
+                hash(&(
+                    "label",
+                    self.functions[function.index()],
+                    block.0.wrapping_sub(first),
+                ))
+            }
+            Constant::Opaque { ty: t, text } => hash(&("opaque", ty(t), without_numbers(text))),
+        }
+    }
+
+    /// Inside constants, where nothing is local. The depth bounds cycles of
+    /// nameless constants; named things end the walk.
+    fn inner_key(&self, value: Value, depth: u32) -> u64 {
+        match value {
+            Value::Constant(_) | Value::Global(_) if depth == 0 => 0,
+            Value::Constant(id) => self.constant_key(self.program.constant(id), depth - 1),
+            Value::Global(id) => {
+                let global = self.program.global(id);
+                if is_nameless(global) {
+                    self.content_key(global, depth - 1)
+                } else {
+                    self.global_key(global)
+                }
+            }
+            Value::Function(id) => self.functions[id.index()],
+            Value::Result(_) | Value::Argument(_) => 0,
+        }
+    }
+
+    /// What an operand is, if it is no result of an instruction.
+    pub fn fixed(&self, value: Value) -> Option<u64> {
+        match value {
+            Value::Result(_) => None,
+            Value::Argument(n) => Some(hash(&("argument", n))),
+            Value::Constant(id) => Some(self.constants[id.index()]),
+            Value::Global(id) => Some(self.globals[id.index()]),
+            Value::Function(id) => Some(self.functions[id.index()]),
+        }
+    }
+
+    pub fn function(&self, id: FunctionId) -> u64 {
+        self.functions[id.index()]
+    }
+
+    /// Name and type: what kind of thing the instruction is.
+    pub fn kind(&self, instruction: &Instruction) -> u64 {
+        let ty = self.types[instruction.ty.index()];
+        let operation = &instruction.operation;
+        let name = std::mem::discriminant(operation);
+        match operation {
+            Operation::Binary(binary, _) => hash(&(name, ty, binary)),
+            Operation::Cast(cast) => hash(&(name, ty, cast)),
+            Operation::Call(call) => hash(&(name, ty, self.callee(call), call.invoke.is_some())),
+            Operation::Other { opcode, .. } => hash(&(name, ty, opcode)),
+            Operation::Store(_) => {
+                let stored = instruction
+                    .operands
+                    .first()
+                    .and_then(|&value| self.operand_type(instruction, value));
+                hash(&(name, stored))
+            }
+            _ => hash(&(name, ty)),
+        }
+    }
+
+    fn operand_type(&self, instruction: &Instruction, value: Value) -> Option<u64> {
+        let function = self.program.block(instruction.block).function;
+        self.program
+            .type_of(function, value)
+            .map(|ty| self.types[ty.index()])
+    }
+
+    fn callee(&self, call: &Call) -> u64 {
+        match &call.callee {
+            Callee::Direct(function) => self.functions[function.index()],
+            Callee::Indirect(_) => hash(&("indirect", self.types[call.signature.index()])),
+            Callee::Assembly(text) => hash(&("assembly", text)),
+        }
+    }
+
+    /// The kind and everything fixed about it but its operands.
+    pub fn detail(&self, instruction: &Instruction) -> u64 {
+        let kind = self.kind(instruction);
+        match &instruction.operation {
+            Operation::Binary(_, flags) => hash(&(kind, flags)),
+            Operation::Compare(predicate) => hash(&(kind, predicate)),
+            Operation::Alloca { allocated } => hash(&(kind, self.program.ty(*allocated).size)),
+            Operation::Load(access) | Operation::Store(access) => hash(&(kind, access)),
+            Operation::Address(address) => {
+                // Nothing fixed about the way a constant offset was written.
+                let strides: Vec<i64> = address.scaled.iter().map(|&(_, stride)| stride).collect();
+                hash(&(kind, address.constant, strides))
+            }
+            Operation::AtomicUpdate { operation } => hash(&(kind, operation)),
+            Operation::ExtractValue { indices } | Operation::InsertValue { indices } => {
+                hash(&(kind, indices))
+            }
+            Operation::Shuffle { mask } => hash(&(kind, mask)),
+            Operation::LandingPad { cleanup } => hash(&(kind, cleanup)),
+            Operation::Switch { cases, .. } => {
+                let values: Vec<u64> = cases.iter().map(|case| case.value).collect();
+                hash(&(kind, values))
+            }
+            _ => kind,
+        }
+    }
+
+    /// Operands that count: those of address arithmetic with constant indices
+    /// are in the offset already.
+    pub fn operands(&self, instruction: &Instruction) -> Vec<Value> {
+        match &instruction.operation {
+            Operation::Address(address) => {
+                let scaled = address
+                    .scaled
+                    .iter()
+                    .map(|&(n, _)| instruction.operands[n as usize]);
+                instruction
+                    .operands
+                    .first()
+                    .copied()
+                    .into_iter()
+                    .chain(scaled)
+                    .collect()
+            }
+            _ => instruction.uses().collect(),
+        }
+    }
+
+    /// Keys of a function's instructions at three depths.
+    pub fn body(&self, function: FunctionId) -> Body {
+        let sites: Vec<Site> = self.program.function(function).sites().collect();
+        let first = self.program.function(function).first_site.0;
+        let mut body = Body::default();
+        for &site in &sites {
+            let instruction = self.program.instruction(site);
+            body.kind.push(self.kind(instruction));
+            body.idle.push(self.is_idle(instruction));
+        }
+        for &site in &sites {
+            let instruction = self.program.instruction(site);
+            let detail = self.detail(instruction);
+            let is_phi = matches!(instruction.operation, Operation::Phi { .. });
+            let operands = self.operands(instruction);
+            let of = |n: Site| (n.0 - first) as usize;
+            let near: Vec<u64> = operands
+                .iter()
+                .map(|&value| match value {
+                    Value::Result(site) => body.kind[of(site)],
+                    other => self.fixed(other).unwrap_or(0),
+                })
+                .collect();
+            let far: Vec<u64> = operands
+                .iter()
+                .map(|&value| match value {
+                    Value::Result(site) if !is_phi && of(site) < body.deep.len() => {
+                        body.deep[of(site)]
+                    }
+                    Value::Result(site) => body.kind[of(site)],
+                    other => self.fixed(other).unwrap_or(0),
+                })
+                .collect();
+            body.shape.push(hash(&(detail, near)));
+            body.deep.push(hash(&(detail, far)));
+        }
+        body
+    }
+
+    /// Calls that only tell the optimiser something.
+    fn is_idle(&self, instruction: &Instruction) -> bool {
+        const IDLE: [&str; 5] = [
+            "llvm.lifetime.",
+            "llvm.dbg.",
+            "llvm.experimental.noalias.scope.decl",
+            "llvm.assume",
+            "llvm.donothing",
+        ];
+        match instruction.call() {
+            Some(Call {
+                callee: Callee::Direct(callee),
+                ..
+            }) => {
+                let symbol = &self.program.function(*callee).symbol;
+                IDLE.iter().any(|prefix| symbol.starts_with(prefix))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Keys of the instructions of one function, in order.
+#[derive(Default)]
+pub struct Body {
+    /// Opcode, type, callee.
+    pub kind: Vec<u64>,
+    /// With details and constants, and the kinds of the operands.
+    pub shape: Vec<u64>,
+    /// With the whole expression below it.
+    pub deep: Vec<u64>,
+    /// No effect when run.
+    pub idle: Vec<bool>,
+}
+
+/// The name that is the same in all builds.
+pub fn function_name(program: &Program, id: FunctionId) -> String {
+    let function = program.function(id);
+    stable_name(&function.symbol, function.linkage == Linkage::Internal)
+}
+
+/// String literals, switch tables and the like, whose names mean nothing.
+pub fn is_nameless(global: &Global) -> bool {
+    let name = &global.symbol;
+    let made_up = [
+        ".str",
+        ".L",
+        "alloc_",
+        "vtable.",
+        "switch.table",
+        "anon.",
+        "__const.",
+        "__func__.",
+        "__PRETTY_FUNCTION__.",
+        "str.",
+    ];
+    global.constant
+        && global.linkage == Linkage::Internal
+        && (name.is_empty() || made_up.iter().any(|prefix| name.starts_with(prefix)))
+}
+
+/// Metadata and the like print with numbers that depend on the rest of the module.
+fn without_numbers(text: &str) -> String {
+    text.chars().filter(|c| !c.is_ascii_digit()).collect()
+}
+
+pub fn hash<T: Hash + ?Sized>(value: &T) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,25 @@
+//! From two programs to what changed between them.
+//!
+//! Functions are matched, then the instructions inside matched functions.
+//! What has no partner, or a partner that does something else, is *modified*;
+//! modified instructions that belong together form a [`Change`]. Comments,
+//! formatting, names of local variables, line numbers and the order of
+//! functions leave no trace in this comparison.
+
+mod alignment;
+mod change;
+mod compare;
+mod functions;
+mod globals;
+mod grouping;
+mod keys;
+pub mod region;
+mod sequence;
+mod source;
+
+pub use change::{
+    Change, ChangeId, ChangeKind, ChangeSet, FunctionMatch, Hunk, HunkId, Lines, Reason, Side,
+    SiteMap, Span, Subject,
+};
+pub use compare::compare;
+pub use source::Sources;

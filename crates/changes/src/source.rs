@@ -1,0 +1,396 @@
+//! Source texts: textual differences, and which of them code belongs to.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::{Component, PathBuf};
+
+use changeling_program::{File, FileId, FunctionId, Place, Program};
+
+use crate::functions::Match;
+use crate::keys::hash;
+use crate::sequence::matching;
+use crate::{Hunk, HunkId, Lines};
+
+/// Contents of source files, by each program's own file numbers. Files may be
+/// missing; without any, changes have no hunks.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    pub base: HashMap<FileId, String>,
+    pub head: HashMap<FileId, String>,
+}
+
+/// The textual differences, searchable by line.
+pub struct Text {
+    pub hunks: Vec<Hunk>,
+    base: Version,
+    head: Version,
+    /// Names that changed lines outside of functions define or mention.
+    names: Vec<(HunkId, Names)>,
+}
+
+struct Version {
+    /// The same file may have several numbers.
+    canonical: Vec<FileId>,
+    lines: HashMap<FileId, Vec<String>>,
+    hunks: HashMap<FileId, Vec<(Lines, HunkId)>>,
+}
+
+enum Names {
+    /// Of a macro: only its own name counts.
+    Macro(String),
+    Words(HashSet<String>),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    Base,
+    Head,
+}
+
+impl Text {
+    pub fn new(base: &Program, head: &Program, sources: &Sources, matches: &[Match]) -> Text {
+        let mut text = Text {
+            hunks: Vec::new(),
+            base: Version::new(base, &sources.base),
+            head: Version::new(head, &sources.head),
+            names: Vec::new(),
+        };
+        for (left, right) in pair_files(base, head, &text, matches) {
+            for (base_lines, head_lines) in differences(
+                left,
+                &text.base.lines[&left],
+                right,
+                &text.head.lines[&right],
+            ) {
+                let id = HunkId(text.hunks.len() as u32);
+                text.hunks.push(Hunk {
+                    base: base_lines,
+                    head: head_lines,
+                });
+                text.base
+                    .hunks
+                    .entry(left)
+                    .or_default()
+                    .push((base_lines, id));
+                text.head
+                    .hunks
+                    .entry(right)
+                    .or_default()
+                    .push((head_lines, id));
+            }
+        }
+        text.find_names(base, head, matches);
+        text
+    }
+
+    fn version(&self, which: Which) -> &Version {
+        match which {
+            Which::Base => &self.base,
+            Which::Head => &self.head,
+        }
+    }
+
+    pub fn canonical(&self, which: Which, place: Place) -> Place {
+        let file = self.version(which).canonical[place.file.index()];
+        Place {
+            file,
+            line: place.line,
+        }
+    }
+
+    /// The hunk that contains the line.
+    pub fn hunk_at(&self, which: Which, place: Place) -> Option<HunkId> {
+        let place = self.canonical(which, place);
+        let hunks = self.version(which).hunks.get(&place.file)?;
+        hunks
+            .iter()
+            .find(|(lines, _)| lines.contains(place.line))
+            .map(|&(_, id)| id)
+    }
+
+    /// The first hunk behind a declaration whose contents go on for several
+    /// lines: up to the line that ends them.
+    pub fn hunk_after(&self, which: Which, place: Place) -> Option<HunkId> {
+        let place = self.canonical(which, place);
+        let version = self.version(which);
+        let text = version.lines.get(&place.file)?;
+        let from = place.line.checked_sub(1)? as usize;
+        let length = text
+            .get(from..)?
+            .iter()
+            .position(|line| line.contains(';'))?;
+        let last = place.line + length as u32;
+        let hunks = version.hunks.get(&place.file)?;
+        let within = |lines: &Lines| lines.first <= last && lines.last() >= place.line;
+        hunks
+            .iter()
+            .find(|(lines, _)| within(lines))
+            .map(|&(_, id)| id)
+    }
+
+    /// A changed macro or other declaration that the line mentions.
+    pub fn hunk_named(&self, which: Which, place: Place) -> Option<HunkId> {
+        let place = self.canonical(which, place);
+        let lines = self.version(which).lines.get(&place.file)?;
+        let line = lines.get(place.line.checked_sub(1)? as usize)?;
+        let words: HashSet<&str> = words(line).collect();
+        let mentions = |names: &Names| match names {
+            Names::Macro(name) => words.contains(name.as_str()),
+            Names::Words(names) => names.iter().any(|name| words.contains(name.as_str())),
+        };
+        let named = |macros: bool| {
+            let of_kind = self
+                .names
+                .iter()
+                .filter(move |(_, names)| matches!(names, Names::Macro(_)) == macros);
+            of_kind
+                .filter(|(_, names)| mentions(names))
+                .map(|&(id, _)| id)
+                .next()
+        };
+        named(true).or_else(|| named(false))
+    }
+
+    /// The only changed declaration outside of functions, if there is just one.
+    pub fn only_outer_hunk(&self) -> Option<HunkId> {
+        let ids: HashSet<HunkId> = self.names.iter().map(|&(id, _)| id).collect();
+        (ids.len() == 1).then(|| ids.into_iter().next()).flatten()
+    }
+
+    /// Hunks that touch the function, with their lines on that side.
+    pub fn hunks_in(
+        &self,
+        which: Which,
+        program: &Program,
+        function: FunctionId,
+    ) -> Vec<(Lines, HunkId)> {
+        let Some((file, from, to)) = self.extent(which, program, function) else {
+            return Vec::new();
+        };
+        let hunks = self
+            .version(which)
+            .hunks
+            .get(&file)
+            .map_or(&[][..], Vec::as_slice);
+        let touches = |lines: &Lines| match lines.count {
+            0 => from < lines.first && lines.first <= to,
+            _ => lines.first <= to && lines.last() >= from,
+        };
+        hunks
+            .iter()
+            .filter(|(lines, _)| touches(lines))
+            .copied()
+            .collect()
+    }
+
+    /// File, first and last line of a function's source, as far as its
+    /// instructions tell.
+    fn extent(
+        &self,
+        which: Which,
+        program: &Program,
+        function: FunctionId,
+    ) -> Option<(FileId, u32, u32)> {
+        let function = program.function(function);
+        let start = self.canonical(which, function.place?);
+        let own = |location: &&changeling_program::Location| {
+            location.scope == function.symbol || location.scope == function.name
+        };
+        let last = function
+            .sites()
+            .filter_map(|site| program.location(site))
+            .filter(own)
+            .map(|location| Place {
+                file: location.file,
+                line: location.line,
+            })
+            .map(|place| self.canonical(which, place))
+            .filter(|place| place.file == start.file)
+            .map(|place| place.line)
+            .max();
+        Some((
+            start.file,
+            start.line,
+            last.unwrap_or(start.line).max(start.line),
+        ))
+    }
+
+    fn find_names(&mut self, base: &Program, head: &Program, matches: &[Match]) {
+        let mut inside = vec![false; self.hunks.len()];
+        let sides = [(Which::Base, base), (Which::Head, head)];
+        for (which, program) in sides {
+            for pair in matches {
+                let function = if which == Which::Base {
+                    pair.base
+                } else {
+                    pair.head
+                };
+                if program.function(function).is_defined() {
+                    for (_, id) in self.hunks_in(which, program, function) {
+                        inside[id.0 as usize] = true;
+                    }
+                }
+            }
+        }
+        let mut names = Vec::new();
+        for (index, hunk) in self.hunks.iter().enumerate().filter(|&(n, _)| !inside[n]) {
+            let id = HunkId(index as u32);
+            for (version, lines) in [(&self.base, hunk.base), (&self.head, hunk.head)] {
+                let text = &version.lines[&lines.file];
+                let range = lines.first as usize - 1..(lines.first + lines.count) as usize - 1;
+                names.extend(
+                    text[range]
+                        .iter()
+                        .filter_map(|line| Some((id, names_of(line)?))),
+                );
+            }
+        }
+        self.names = names;
+    }
+}
+
+impl Version {
+    fn new(program: &Program, texts: &HashMap<FileId, String>) -> Version {
+        let mut first: HashMap<PathBuf, FileId> = HashMap::new();
+        let canonical: Vec<FileId> = program
+            .files
+            .iter()
+            .enumerate()
+            .map(|(index, file)| *first.entry(tidy(file)).or_insert(FileId::new(index)))
+            .collect();
+        let mut lines: HashMap<FileId, Vec<String>> = HashMap::new();
+        for (file, text) in texts {
+            if let Some(&file) = canonical.get(file.index()) {
+                lines.insert(file, text.lines().map(str::to_owned).collect());
+            }
+        }
+        Version {
+            canonical,
+            lines,
+            hunks: HashMap::new(),
+        }
+    }
+}
+
+/// The path without `.` and `..`.
+fn tidy(file: &File) -> PathBuf {
+    let mut path = PathBuf::new();
+    for component in file.path().components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                path.pop();
+            }
+            other => path.push(other),
+        }
+    }
+    path
+}
+
+/// Files that hold the same functions, then those with the most similar paths.
+fn pair_files(
+    base: &Program,
+    head: &Program,
+    text: &Text,
+    matches: &[Match],
+) -> BTreeMap<FileId, FileId> {
+    let mut votes: BTreeMap<(FileId, FileId), u32> = BTreeMap::new();
+    for pair in matches {
+        let (left, right) = (base.function(pair.base), head.function(pair.head));
+        if let (Some(left), Some(right)) = (left.place, right.place) {
+            let left = text.canonical(Which::Base, left).file;
+            let right = text.canonical(Which::Head, right).file;
+            *votes.entry((left, right)).or_default() += 1;
+        }
+    }
+    let mut ranked: Vec<_> = votes
+        .into_iter()
+        .map(|(pair, votes)| (votes as usize, pair))
+        .collect();
+    ranked.sort_by_key(|&(votes, pair)| (std::cmp::Reverse(votes), pair));
+    let mut alike = Vec::new();
+    for &left in text.base.lines.keys() {
+        for &right in text.head.lines.keys() {
+            let (l, r) = (tidy(base.file(left)), tidy(head.file(right)));
+            let common = l
+                .iter()
+                .rev()
+                .zip(r.iter().rev())
+                .take_while(|(l, r)| l == r)
+                .count();
+            if common > 0 {
+                alike.push((common, (left, right)));
+            }
+        }
+    }
+    alike.sort_by_key(|&(common, pair)| (std::cmp::Reverse(common), pair));
+    let mut pairs = BTreeMap::new();
+    let mut taken = HashSet::new();
+    for (_, (left, right)) in ranked.into_iter().chain(alike) {
+        let known = text.base.lines.contains_key(&left) && text.head.lines.contains_key(&right);
+        if known && !pairs.contains_key(&left) && taken.insert(right) {
+            pairs.insert(left, right);
+        }
+    }
+    pairs
+}
+
+fn differences(
+    base_file: FileId,
+    base: &[String],
+    head_file: FileId,
+    head: &[String],
+) -> Vec<(Lines, Lines)> {
+    let keys = |lines: &[String]| {
+        lines
+            .iter()
+            .map(|line| hash(line.as_str()))
+            .collect::<Vec<_>>()
+    };
+    let pairs = matching(&keys(base), &keys(head));
+    let mut hunks = Vec::new();
+    let (mut i, mut j) = (0, 0);
+    for (next_i, next_j) in pairs.into_iter().chain([(base.len(), head.len())]) {
+        if next_i > i || next_j > j {
+            let lines = |file, from: usize, to: usize| Lines {
+                file,
+                first: from as u32 + 1,
+                count: (to - from) as u32,
+            };
+            hunks.push((lines(base_file, i, next_i), lines(head_file, j, next_j)));
+        }
+        (i, j) = (next_i + 1, next_j + 1);
+    }
+    hunks
+}
+
+fn names_of(line: &str) -> Option<Names> {
+    let trimmed = line.trim_start();
+    if let Some(rest) = trimmed.strip_prefix('#') {
+        let mut words = words(rest);
+        let defines = matches!(words.next(), Some("define" | "undef"));
+        return words
+            .next()
+            .filter(|_| defines)
+            .map(|name| Names::Macro(name.to_owned()));
+    }
+    let comment = ["//", "/*", "*"]
+        .iter()
+        .any(|start| trimmed.starts_with(start));
+    let names: HashSet<String> = words(line)
+        .filter(|word| word.len() > 1 && !COMMON.contains(word))
+        .map(str::to_owned)
+        .collect();
+    (!comment && !names.is_empty()).then_some(Names::Words(names))
+}
+
+/// Words that say nothing about what a line is about.
+const COMMON: [&str; 30] = [
+    "int", "char", "long", "short", "unsigned", "signed", "void", "const", "static", "struct",
+    "enum", "union", "typedef", "extern", "if", "else", "for", "while", "return", "sizeof", "let",
+    "mut", "pub", "fn", "impl", "use", "include", "class", "public", "size_t",
+];
+
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|c: char| !c.is_alphanumeric() && c != '_')
+        .filter(|word| word.starts_with(|c: char| c.is_alphabetic() || c == '_'))
+}
