@@ -1,0 +1,44 @@
+//! From path conditions to inputs.
+//!
+//! [`Arena`] holds hash-consed expressions over input bytes; a [`Query`] asks
+//! for an input that satisfies a prefix of a path and one more condition, close
+//! to the input that the path came from; [`Solver`] answers it through a chain
+//! of layers. See `docs/solver.md`.
+
+mod arena;
+mod assignment;
+mod blast;
+mod cadical;
+mod clauses;
+mod evaluate;
+mod external;
+mod facts;
+mod float;
+mod gates;
+mod import;
+mod layers;
+mod machine;
+mod operators;
+mod path;
+mod query;
+mod settings;
+mod simplify;
+mod solver;
+mod statistics;
+mod task;
+mod trial;
+mod value;
+mod variables;
+
+pub use arena::{Arena, Expr, MAX_WIDTH, Table, TableId};
+pub use assignment::{Assignment, Bounds};
+pub use changeling_trace::Op;
+pub use external::External;
+pub use import::{ImportError, ImportMap, ImportProblem};
+pub use operators::TypeError;
+pub use query::{Answer, Query, Reason};
+pub use settings::{Layers, Settings};
+pub use solver::Solver;
+pub use statistics::{Share, Statistics};
+pub use value::Value;
+pub use variables::Var;
