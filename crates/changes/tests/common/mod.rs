@@ -1,0 +1,101 @@
+//! Pairs of C programs, compiled as `build` prepares them.
+
+use std::collections::HashMap;
+use std::process::Command;
+
+use changeling_changes::{Change, ChangeSet, Sources, compare};
+use changeling_program::{FileId, Program, Site, read};
+
+pub struct Pair {
+    pub base: Program,
+    pub head: Program,
+    pub set: ChangeSet,
+}
+
+#[allow(dead_code, reason = "not every test file asks")]
+impl Pair {
+    pub fn new(base: &str, head: &str) -> Pair {
+        let (base_program, base_text) = compile(base);
+        let (head_program, head_text) = compile(head);
+        let sources = Sources {
+            base: base_text,
+            head: head_text,
+        };
+        let set = compare(&base_program, &head_program, &sources);
+        Pair {
+            base: base_program,
+            head: head_program,
+            set,
+        }
+    }
+
+    /// The only change there is.
+    pub fn only(&self) -> &Change {
+        assert_eq!(self.set.changes.len(), 1, "{:#?}", self.set.changes);
+        &self.set.changes[0]
+    }
+
+    pub fn base_lines(&self, change: &Change) -> (u32, u32) {
+        let lines = change.base.lines.expect("lines");
+        (lines.first, lines.count)
+    }
+
+    pub fn head_lines(&self, change: &Change) -> (u32, u32) {
+        let lines = change.head.lines.expect("lines");
+        (lines.first, lines.count)
+    }
+}
+
+/// Distinct lines of sites.
+#[allow(dead_code, reason = "not every test file asks")]
+pub fn lines_of(program: &Program, sites: &[Site]) -> Vec<u32> {
+    let mut lines: Vec<u32> = sites
+        .iter()
+        .filter_map(|&site| program.place(site))
+        .map(|place| place.line)
+        .collect();
+    lines.sort_unstable();
+    lines.dedup();
+    lines
+}
+
+pub fn compile(source: &str) -> (Program, HashMap<FileId, String>) {
+    let scratch = tempfile::tempdir().expect("a scratch directory");
+    let path = scratch.path().join("program.c");
+    std::fs::write(&path, source).expect("a source file");
+    let raw = scratch.path().join("raw.bc");
+    let prepared = scratch.path().join("prepared.bc");
+    run(Command::new("clang-22")
+        .args([
+            "-O1",
+            "-Xclang",
+            "-disable-llvm-passes",
+            "-g",
+            "-w",
+            "-emit-llvm",
+            "-c",
+        ])
+        .arg(&path)
+        .arg("-o")
+        .arg(&raw));
+    run(Command::new("opt-22")
+        .arg("-passes=function(sroa,early-cse,simplifycfg)")
+        .arg(&raw)
+        .arg("-o")
+        .arg(&prepared));
+    let program = read(&prepared).expect("readable bitcode");
+    let texts = (0..program.files.len())
+        .map(FileId::new)
+        .filter_map(|id| Some((id, std::fs::read_to_string(program.file(id).path()).ok()?)))
+        .collect();
+    (program, texts)
+}
+
+fn run(command: &mut Command) {
+    let output = command.output().expect("the tool is installed");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
