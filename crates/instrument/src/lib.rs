@@ -1,0 +1,76 @@
+//! Bitcode in, traced native binary out.
+//!
+//! [`instrument`] links the library models into the program's prepared bitcode,
+//! adds code that keeps labels beside values, and links the result with the
+//! runtime. See `docs/architecture.md` for the ideas.
+
+mod accesses;
+mod calls;
+mod error;
+mod function;
+mod group;
+mod intrinsics;
+mod ir;
+mod leaves;
+mod module;
+mod quiet;
+mod redirect;
+mod sites;
+mod taint;
+mod values;
+
+pub use error::InstrumentError;
+pub use sites::demangled;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const CLANG: &str = "clang-22";
+
+/// The runtime as one object file.
+const RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime.o"));
+
+/// A program that can be run under the fork server.
+#[derive(Clone, Debug)]
+pub struct TracedBinary {
+    pub path: PathBuf,
+    /// The site table, as JSON.
+    pub sites: PathBuf,
+}
+
+/// Makes a traced binary in `directory`. `link` are the libraries and flags that
+/// the program was linked with.
+pub fn instrument(bitcode: &Path, directory: &Path, link: &[String]) -> Result<TracedBinary, InstrumentError> {
+    let write = |path: &Path, bytes: &[u8]| {
+        std::fs::write(path, bytes).map_err(|source| InstrumentError::Write { path: path.into(), source })
+    };
+    std::fs::create_dir_all(directory)
+        .map_err(|source| InstrumentError::Write { path: directory.into(), source })?;
+    let object = directory.join("traced.o");
+    let table = module::compile(bitcode, &object)?;
+    let sites = directory.join("sites.json");
+    write(&sites, &serde_json::to_vec(&table).expect("a site table is plain data"))?;
+    let runtime = directory.join("runtime.o");
+    write(&runtime, RUNTIME)?;
+    let path = directory.join("traced");
+    link_binary(&object, &runtime, &path, link)?;
+    for part in [&object, &runtime] {
+        std::fs::remove_file(part).map_err(|source| InstrumentError::Write { path: part.clone(), source })?;
+    }
+    Ok(TracedBinary { path, sites })
+}
+
+fn link_binary(object: &Path, runtime: &Path, to: &Path, link: &[String]) -> Result<(), InstrumentError> {
+    let output = Command::new(CLANG)
+        .args(["-fuse-ld=lld", "-pie", "-o"])
+        .arg(to)
+        .arg(object)
+        .arg(runtime)
+        .args(link)
+        .output()
+        .map_err(|source| InstrumentError::Tool { tool: CLANG, source })?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(InstrumentError::Link { output: String::from_utf8_lossy(&output.stderr).into_owned() })
+}

@@ -25,6 +25,11 @@ pub const SHADOW_ADDRESS: u64 = 0x1000_0000_0000;
 pub const SHADOW_MASK: u64 = (1 << 37) - 1;
 pub const SHADOW_SIZE: u64 = 4 << 37;
 
+/// The coverage region is mapped a second time here: below 2 GiB, so that traced
+/// code can mark a block with one instruction.
+pub const COVERAGE_ADDRESS: u64 = 0x7000_0000;
+pub const COVERAGE_SIZE: u64 = 16 << 20;
+
 /// A shadow cell is `label | byte_index << CELL_BYTE_SHIFT`: the cell's byte is
 /// byte `byte_index` (little-endian) of the labelled value, which is at most 64
 /// bits wide. 0 is concrete.

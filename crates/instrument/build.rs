@@ -1,0 +1,96 @@
+//! Builds what is linked into traced programs, so that the finished `changeling`
+//! carries it: the runtime as one object file, and the glue and the library
+//! models as bitcode.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const CLANG: &str = "clang-22";
+const LLD: &str = "ld.lld-22";
+const OBJCOPY: &str = "llvm-objcopy-22";
+const LINK: &str = "llvm-link-22";
+
+fn main() {
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    let root = here.join("../..");
+    build_runtime(&root, &out);
+    compile(&here.join("glue/glue.c"), &out.join("glue.bc"), &[]);
+    build_models(&root.join("models"), &out);
+}
+
+fn build_runtime(root: &Path, out: &Path) {
+    for name in ["trace", "runtime"] {
+        println!("cargo::rerun-if-changed={}", root.join("crates").join(name).join("src").display());
+    }
+    let rustc = env::var_os("RUSTC").unwrap_or("rustc".into());
+    let library = |name: &str, kind: &str| {
+        let mut command = Command::new(&rustc);
+        command
+            .args(["--edition", "2024", "--crate-type", kind, "--crate-name"])
+            .arg(format!("changeling_{name}"))
+            .args(["-C", "opt-level=3", "-C", "panic=abort", "-C", "overflow-checks=off"])
+            .args(["-C", "codegen-units=1", "-C", "relocation-model=pic", "--out-dir"])
+            .arg(out)
+            .arg(root.join("crates").join(name).join("src/lib.rs"));
+        command
+    };
+    run(&mut library("trace", "rlib"));
+    let rlib = out.join("libchangeling_trace.rlib");
+    run(library("runtime", "staticlib").arg("--extern").arg({
+        let mut text = std::ffi::OsString::from("changeling_trace=");
+        text.push(&rlib);
+        text
+    }));
+    // One object with nothing visible but our entry points: a traced Rust
+    // program brings a standard library of its own.
+    let joined = out.join("joined.o");
+    run(Command::new(LLD)
+        .args(["-r", "-u", "__chg_rt_start", "-o"])
+        .arg(&joined)
+        .arg(out.join("libchangeling_runtime.a")));
+    run(Command::new(OBJCOPY)
+        .args(["--wildcard", "--keep-global-symbol=__chg_*", "--strip-debug"])
+        .arg(&joined)
+        .arg(out.join("runtime.o")));
+}
+
+fn build_models(directory: &Path, out: &Path) {
+    println!("cargo::rerun-if-changed={}", directory.display());
+    let mut sources: Vec<PathBuf> = std::fs::read_dir(directory)
+        .expect("the models directory is part of the repository")
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "c"))
+        .collect();
+    sources.sort();
+    let parts: Vec<PathBuf> = sources
+        .iter()
+        .map(|source| {
+            let name = source.file_stem().expect("a source has a name");
+            let part = out.join("model-").with_file_name(format!("model-{}.bc", name.display()));
+            compile(source, &part, &["-fno-builtin", "-g"]);
+            part
+        })
+        .collect();
+    run(Command::new(LINK).arg("-o").arg(out.join("models.bc")).args(&parts));
+}
+
+fn compile(source: &Path, to: &Path, flags: &[&str]) {
+    println!("cargo::rerun-if-changed={}", source.display());
+    run(Command::new(CLANG)
+        .args(["-O1", "-fPIE", "-fno-vectorize", "-fno-slp-vectorize", "-fno-stack-protector"])
+        .args(["-U_FORTIFY_SOURCE", "-emit-llvm", "-c", "-o"])
+        .arg(to)
+        .args(flags)
+        .arg(source));
+}
+
+fn run(command: &mut Command) {
+    let status = command.status();
+    match status {
+        Ok(status) if status.success() => {}
+        Ok(status) => panic!("{command:?} failed: {status}"),
+        Err(error) => panic!("{command:?} could not be started: {error}; run ./setup first"),
+    }
+}

@@ -1,0 +1,365 @@
+//! Calls: who is called, and how labels get there and back.
+
+use crate::function::Pass;
+use crate::group::{Argument, Label, Word};
+use crate::ir::{Opcode, Predicate, Type, Value};
+use crate::leaves::{self, Leaf};
+use crate::quiet;
+use changeling_trace::event::LossReason;
+
+/// Slots in the glue's arrays.
+const ARGUMENT_SLOTS: usize = 64;
+const RESULT_SLOTS: usize = 16;
+const BYVAL_SLOTS: usize = 16;
+/// Structures up to this many bytes are looked at in line.
+const SMALL: u64 = 16;
+
+/// Who a call instruction calls.
+#[derive(Clone, Debug)]
+pub enum Callee {
+    /// A function with a body in the module.
+    Traced(Value),
+    /// Part of the tracer; takes and gives labels through the slots.
+    Glue(Value),
+    Intrinsic(String),
+    /// Not in the module.
+    External(Value),
+    Indirect(Value),
+    Assembler(Value),
+}
+
+pub fn callee_of(call: Value) -> Callee {
+    let callee = call.callee();
+    if callee.is_inline_asm() {
+        return Callee::Assembler(callee);
+    }
+    if !callee.is_function() {
+        return Callee::Indirect(callee);
+    }
+    let name = callee.name();
+    if name.starts_with("llvm.") {
+        Callee::Intrinsic(name)
+    } else if name.starts_with("__chg_") {
+        Callee::Glue(callee)
+    } else if callee.is_declaration() {
+        Callee::External(callee)
+    } else {
+        Callee::Traced(callee)
+    }
+}
+
+impl Pass<'_> {
+    pub fn call(&mut self, call: Value) {
+        match callee_of(call) {
+            Callee::Intrinsic(name) => self.intrinsic(call, &name),
+            Callee::Assembler(code) => self.assembler(call, code),
+            Callee::External(target) => match target.name().as_str() {
+                "memcpy" | "memmove" | "__memcpy_chk" | "__memmove_chk" => {
+                    self.block_copy(call);
+                    self.copy_labels(call, call.operand(0));
+                }
+                "memset" | "__memset_chk" => {
+                    self.block_fill(call);
+                    self.copy_labels(call, call.operand(0));
+                }
+                _ => self.external_call(call, target),
+            },
+            Callee::Traced(target) => self.traced_call(call, Some(target)),
+            Callee::Glue(target) => self.traced_call(call, Some(target)),
+            Callee::Indirect(pointer) => {
+                let label = self.label(pointer);
+                self.concretize(call, label, Word::User(pointer), LossReason::Target);
+                self.traced_call(call, None);
+            }
+        }
+    }
+
+    /// A call that takes labels along. `target` is None for an indirect one,
+    /// which may or may not arrive in traced code.
+    fn traced_call(&mut self, call: Value, target: Option<Value>) {
+        self.flush(call);
+        self.cursor.before(call);
+        self.send_arguments(call);
+        let checked = target.is_none_or(|target| self.taint.address_taken.contains(&target));
+        if checked {
+            self.cursor.store(call.callee(), self.slots.callee);
+        }
+        if target.is_none() {
+            self.cursor.store(self.ir.ptr().zero(), self.slots.returned);
+        }
+        if let Some(target) = target
+            && self.models.contains(&target)
+            && !self.in_model
+        {
+            let site = self.ir.constant(32, self.site(call) as u64);
+            self.cursor.store(site, self.slots.call_site);
+        }
+        self.receive_result(call, target);
+    }
+
+    fn send_arguments(&mut self, call: Value) {
+        let fixed = call.call_type().parameter_count();
+        let mut slot = 0;
+        let mut byval = 0;
+        for index in 0..call.argument_count().min(fixed) {
+            let argument = call.operand(index);
+            if self.ir.byval_argument(call, index).is_some() {
+                if byval < BYVAL_SLOTS {
+                    let address = self.cursor.as_int(argument, 64);
+                    let to = self.ir.offset(self.slots.byval, 8 * byval as u64);
+                    self.cursor.store(address, to);
+                }
+                byval += 1;
+            }
+            for label in self.labels_of(argument) {
+                if slot < ARGUMENT_SLOTS {
+                    let value = self.label_value(label);
+                    self.cursor.store(value, self.ir.offset(self.slots.args, 4 * slot as u64));
+                }
+                slot += 1;
+            }
+        }
+        if call.call_type().is_variadic() {
+            self.send_variable_arguments(call, fixed);
+        }
+    }
+
+    /// The variable part travels in a list of its own, placed as the x86-64 ABI
+    /// places the arguments themselves.
+    fn send_variable_arguments(&mut self, call: Value, fixed: u32) {
+        let zero = self.ir.constant(64, 0);
+        self.cursor.store(zero, self.slots.variable);
+        let mut registers = 0;
+        let mut overflow = 0u64;
+        let mut labelled = Vec::new();
+        for index in 0..call.argument_count() {
+            let argument = call.operand(index);
+            let place = argument_place(self, call, index, argument, &mut registers, &mut overflow);
+            if index >= fixed
+                && let Some((offset, bits, source)) = place
+            {
+                labelled.push((argument, offset, bits, source));
+            }
+        }
+        let bytes = self.ir.constant(64, overflow);
+        self.cursor.store(bytes, self.ir.offset(self.slots.variable, 8));
+        for (argument, offset, bits, source) in labelled {
+            let label = self.label(argument);
+            if !source && label == Label::Zero {
+                continue;
+            }
+            let source = if source { Word::User(argument) } else { Word::Constant(0) };
+            let arguments = vec![
+                Argument::Label(label),
+                Argument::Number(bits),
+                Argument::Word(Word::Constant(offset)),
+                Argument::Word(source.clone()),
+            ];
+            match source {
+                // A structure: its own shadow says whether there is anything to tell.
+                Word::User(pointer) => {
+                    let bytes = u64::from(bits / 8).min(SMALL);
+                    self.group.stored("__chg_va_add", arguments, (pointer, bytes));
+                }
+                _ => self.group.effect("__chg_va_add", arguments),
+            }
+        }
+        self.flush(call);
+        self.cursor.before(call);
+    }
+
+    fn receive_result(&mut self, call: Value, target: Option<Value>) {
+        if !self.taint.contains(call) || call.is_must_tail() {
+            return;
+        }
+        let after = match call.opcode() {
+            Opcode::LLVMInvoke => call.successor(0).first_insertion(),
+            _ => call.next(),
+        };
+        let Some(after) = after else {
+            return;
+        };
+        self.cursor.before(after);
+        let valid = target.is_none().then(|| {
+            let from = self.cursor.load(self.ir.ptr(), self.slots.returned);
+            self.cursor.compare(Predicate::LLVMIntEQ, from, call.callee())
+        });
+        let labels = self.slot_labels(call.ty(), self.slots.rets, 0, RESULT_SLOTS, valid);
+        self.group.assign(&mut self.labels, call, labels);
+    }
+
+    /// Loads the labels of a value from consecutive slots.
+    pub fn slot_labels(
+        &mut self,
+        ty: Type,
+        slots: Value,
+        first: usize,
+        limit: usize,
+        valid: Option<Value>,
+    ) -> Vec<Label> {
+        let zero = self.ir.constant(32, 0);
+        leaves::parts(self.ir, ty)
+            .iter()
+            .enumerate()
+            .map(|(index, part)| {
+                let slot = first + index;
+                if part.leaf == Leaf::Opaque || slot >= limit {
+                    return Label::Zero;
+                }
+                let from = self.ir.offset(slots, 4 * slot as u64);
+                let label = self.cursor.load(self.ir.int(32), from);
+                Label::Known(match valid {
+                    Some(valid) => self.cursor.select(valid, label, zero),
+                    None => label,
+                })
+            })
+            .collect()
+    }
+
+    /// At function entry: labels of the parameters.
+    pub fn receive_parameters(&mut self, function: Value, first: Value) {
+        self.cursor.before(first);
+        let valid = self.taint.address_taken.contains(&function).then(|| {
+            let whom = self.cursor.load(self.ir.ptr(), self.slots.callee);
+            self.cursor.store(self.ir.ptr().zero(), self.slots.callee);
+            self.cursor.compare(Predicate::LLVMIntEQ, whom, function)
+        });
+        let mut slot = 0;
+        let mut byval = 0;
+        for (index, parameter) in function.parameters().into_iter().enumerate() {
+            if let Some(ty) = self.ir.byval_parameter(function, index as u32) {
+                self.receive_structure(parameter, ty, byval, valid);
+                byval += 1;
+            }
+            let count = leaves::parts(self.ir, parameter.ty()).len();
+            if self.taint.contains(parameter) {
+                let labels = self.slot_labels(parameter.ty(), self.slots.args, slot, ARGUMENT_SLOTS, valid);
+                self.group.assign(&mut self.labels, parameter, labels);
+            }
+            slot += count;
+        }
+    }
+
+    /// The callee's copy of a structure gets the labels of the caller's.
+    fn receive_structure(&mut self, copy: Value, ty: Type, number: usize, valid: Option<Value>) {
+        let size = self.ir.constant(64, self.ir.abi_size(ty));
+        let to = self.cursor.as_int(copy, 64);
+        if number >= BYVAL_SLOTS {
+            let clear = self.generator.runtime("__chg_rt_clear", false, &[to, size]);
+            self.cursor.call(clear, &[to, size]);
+            return;
+        }
+        let slot = self.ir.offset(self.slots.byval, 8 * number as u64);
+        let mut from = self.cursor.load(self.ir.int(64), slot);
+        if let Some(valid) = valid {
+            // Copying a structure onto itself leaves what is there; an unknown
+            // caller's structure has no labels, like unmapped shadow.
+            from = self.cursor.select(valid, from, self.ir.constant(64, 0));
+        }
+        let copy = self.generator.runtime("__chg_rt_copy", false, &[to, from, size]);
+        self.cursor.call(copy, &[to, from, size]);
+    }
+
+    pub fn send_result(&mut self, ret: Value) {
+        let function = self.function;
+        if ret.operand_count() == 0 {
+            self.flush(ret);
+            return;
+        }
+        let value = ret.operand(0);
+        self.flush(ret);
+        self.cursor.before(ret);
+        if self.taint.returns(function) || self.taint.address_taken.contains(&function) {
+            for (slot, label) in self.labels_of(value).into_iter().enumerate().take(RESULT_SLOTS) {
+                let label = self.label_value(label);
+                self.cursor.store(label, self.ir.offset(self.slots.rets, 4 * slot as u64));
+            }
+        }
+        if self.taint.address_taken.contains(&function) {
+            self.cursor.store(function, self.slots.returned);
+        }
+    }
+
+    /// Code that is not traced: its arguments become what they are in this run.
+    fn external_call(&mut self, call: Value, target: Value) {
+        let name = target.name();
+        if !self.in_model && !quiet::is_quiet(&name) {
+            for index in 0..call.argument_count() {
+                let argument = call.operand(index);
+                self.concretize_parts(call, argument, LossReason::ExternalCall);
+                if argument.ty() == self.ir.ptr() && !quiet::ignores_memory(&name) {
+                    self.memory_handed_over(call, argument);
+                }
+            }
+        }
+        self.flush(call);
+    }
+
+    fn memory_handed_over(&mut self, call: Value, pointer: Value) {
+        if pointer.is_function() || pointer.constant_value().is_some() {
+            return;
+        }
+        let arguments = vec![
+            Argument::Word(Word::User(pointer)),
+            Argument::Word(Word::Constant(64)),
+            Argument::Number(LossReason::ExternalMemory as u32),
+            Argument::Number(self.site(call)),
+        ];
+        self.group.stored("__chg_rt_lost_memory", arguments, (pointer, 4));
+    }
+
+    fn assembler(&mut self, call: Value, code: Value) {
+        // Empty assembler is a barrier for the optimiser; a value that goes
+        // through it comes out as it was.
+        if code.is_empty_asm() {
+            if call.argument_count() > 0 && call.operand(0).ty() == call.ty() {
+                let labels = self.labels_of(call.operand(0));
+                self.group.assign(&mut self.labels, call, labels);
+            }
+            return;
+        }
+        for index in 0..call.argument_count() {
+            self.concretize_parts(call, call.operand(index), LossReason::Unsupported);
+        }
+        self.flush(call);
+    }
+}
+
+/// Where an argument of a variadic call goes: offset in the register save area
+/// or (from 48) in the overflow area, its bits, and whether it is a structure
+/// whose labels are in memory. None for floats in registers.
+fn argument_place(
+    pass: &Pass<'_>,
+    call: Value,
+    index: u32,
+    argument: Value,
+    registers: &mut u64,
+    overflow: &mut u64,
+) -> Option<(u64, u32, bool)> {
+    let mut in_memory = |size: u64, alignment: u64| {
+        *overflow = overflow.next_multiple_of(alignment.max(8));
+        let at = *overflow;
+        *overflow += size.next_multiple_of(8);
+        48 + at
+    };
+    if let Some(ty) = pass.ir.byval_argument(call, index) {
+        let size = pass.ir.abi_size(ty);
+        return Some((in_memory(size, pass.ir.abi_alignment(ty) as u64), (size * 8) as u32, true));
+    }
+    match leaves::leaf(pass.ir, argument.ty()) {
+        Leaf::Bits(bits) if bits <= 64 && argument.ty().kind() != crate::ir::Kind::LLVMVectorTypeKind => {
+            if *registers < 6 {
+                let at = *registers * 8;
+                *registers += 1;
+                return Some((at, bits, false));
+            }
+            Some((in_memory(8, 8), bits, false))
+        }
+        Leaf::Bits(bits) => {
+            in_memory((bits as u64).div_ceil(8), 16);
+            None
+        }
+        // The first eight floats are in vector registers and carry no labels.
+        Leaf::Opaque => None,
+    }
+}

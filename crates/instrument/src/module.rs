@@ -1,0 +1,212 @@
+//! The whole program: models and glue linked in, every function traced,
+//! optimised and compiled.
+
+use crate::error::InstrumentError;
+use crate::function::{Pass, Slots};
+use crate::group::{Generator, Group, Labels};
+use crate::ir::{Cursor, Ir, Value};
+use crate::sites::{self, Numbering};
+use crate::taint::Taint;
+use crate::redirect;
+use changeling_trace::sites::SiteTable;
+use inkwell::OptimizationLevel;
+use inkwell::context::Context;
+use inkwell::memory_buffer::MemoryBuffer;
+use inkwell::module::Module;
+use inkwell::passes::PassBuilderOptions;
+use inkwell::targets::{CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine};
+use std::collections::HashSet;
+use std::path::Path;
+
+const GLUE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/glue.bc"));
+const MODELS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/models.bc"));
+
+/// Vectors become scalars, which have labels, and no edge is left on which a
+/// label could not be placed.
+const BEFORE: &str = "function(scalarizer<load-store>,break-crit-edges)";
+/// Inlines the tests of the groups and cleans up after them.
+const AFTER: &str = "default<O1>";
+
+/// The largest global that can be read through a symbolic index.
+const LARGEST_OBJECT: u64 = 4096;
+
+/// Compiles bitcode to a traced object file.
+pub fn compile(bitcode: &Path, object: &Path) -> Result<SiteTable, InstrumentError> {
+    let machine = target_machine()?;
+    let context = Context::create();
+    let module = Module::parse_bitcode_from_path(bitcode, &context).map_err(|error| {
+        InstrumentError::Unreadable { path: bitcode.into(), reason: error.to_string() }
+    })?;
+    check(&module, bitcode)?;
+    let ir = Ir::new(&module);
+    let models = embedded(&context, MODELS, "the library models")?;
+    let model_names = claim_names(&models);
+    let users = redirect::defined(ir);
+    let first_model_site = sites::number_instructions(ir, &users, 1);
+    redirect::to_models(ir, &model_names);
+    link(&module, models)?;
+    redirect::to_glue(ir);
+    let model_functions: Vec<Value> = redirect::defined(ir)
+        .into_iter()
+        .filter(|function| model_names.contains(&function.name()))
+        .collect();
+    for function in &model_functions {
+        function.set_internal();
+    }
+    run_passes(&module, &machine, "globaldce")?;
+    let model_functions: Vec<Value> = redirect::defined(ir)
+        .into_iter()
+        .filter(|function| model_names.contains(&function.name()))
+        .collect();
+    sites::number_instructions(ir, &model_functions, first_model_site);
+    run_passes(&module, &machine, BEFORE)?;
+    let table = trace_functions(ir, &model_functions, first_model_site);
+    if let Some(main) = ir.function("main") {
+        main.set_name("__chg_user_main");
+    }
+    module.strip_debug_info();
+    link(&module, embedded(&context, GLUE, "the glue")?)?;
+    module
+        .verify()
+        .map_err(|error| InstrumentError::Invalid { path: bitcode.into(), reason: error.to_string() })?;
+    run_passes(&module, &machine, AFTER)?;
+    machine
+        .write_to_file(&module, FileType::Object, object)
+        .map_err(|error| InstrumentError::Llvm { what: "compile the traced program", reason: error.to_string() })?;
+    Ok(table)
+}
+
+/// The names of all functions of the models, made such that no program has them.
+fn claim_names(models: &Module<'_>) -> HashSet<String> {
+    models
+        .get_functions()
+        .filter(|function| function.count_basic_blocks() > 0)
+        .map(|function| {
+            let name = function.get_name().to_string_lossy().into_owned();
+            if name.starts_with("__model_") || name.starts_with("__mdl_") {
+                return name;
+            }
+            let name = format!("__mdl_{name}");
+            function.as_global_value().set_name(&name);
+            name
+        })
+        .collect()
+}
+
+fn check(module: &Module<'_>, path: &Path) -> Result<(), InstrumentError> {
+    let triple = module.get_triple();
+    let triple = triple.as_str().to_string_lossy();
+    if !triple.starts_with("x86_64") || !triple.contains("linux") {
+        return Err(InstrumentError::Architecture { path: path.into(), triple: triple.into_owned() });
+    }
+    let entry = ["main", "LLVMFuzzerTestOneInput"]
+        .iter()
+        .any(|name| module.get_function(name).is_some_and(|function| function.count_basic_blocks() > 0));
+    if !entry {
+        return Err(InstrumentError::NoEntry { path: path.into() });
+    }
+    Ok(())
+}
+
+fn trace_functions(ir: Ir, models: &[Value], first_model_site: u32) -> SiteTable {
+    let functions = redirect::defined(ir);
+    let numbering = Numbering::read(ir, &functions);
+    let models: HashSet<Value> = models.iter().copied().collect();
+    let table = numbering.table(&functions, &models);
+    let taint = Taint::of(ir, &functions);
+    let slots = Slots::declare(ir);
+    let globals = ir.globals();
+    let mut generator = Generator::new(ir);
+    for &function in &functions {
+        let mut pass = Pass {
+            ir,
+            cursor: Cursor::new(ir),
+            generator: &mut generator,
+            taint: &taint,
+            slots,
+            numbering: &numbering,
+            models: &models,
+            function,
+            in_model: models.contains(&function),
+            labels: Labels::new(),
+            group: Group::default(),
+            saved_variable_arguments: None,
+        };
+        pass.run();
+    }
+    define_tables(ir, &globals, first_model_site, numbering.block_count());
+    table
+}
+
+/// Constants that the glue hands to the runtime at start.
+fn define_tables(ir: Ir, globals: &[Value], first_model_site: u32, blocks: usize) {
+    let long = ir.int(64);
+    let entry = ir.structure(&[long, long, long]);
+    let objects: Vec<Value> = globals
+        .iter()
+        .filter(|global| {
+            !global.is_declaration()
+                && !global.is_thread_local()
+                && global.section().is_none_or(|section| !section.starts_with("llvm."))
+                && !global.name().starts_with("llvm.")
+                && (1..=LARGEST_OBJECT).contains(&ir.abi_size(global.value_type()))
+        })
+        .map(|global| {
+            ir.constant_struct(&[
+                ir.address_of(*global),
+                ir.constant(64, ir.abi_size(global.value_type())),
+                ir.constant(64, global.is_constant_global() as u64),
+            ])
+        })
+        .collect();
+    let count = objects.len() as u64;
+    // Sorted at start, so it is not a constant.
+    let table = ir.add_global("__chg_objects", ir.array(entry, count));
+    table.set_initialiser(ir.constant_array(entry, &objects));
+    let number = |name: &str, bits: u32, value: u64| {
+        let global = ir.add_global(name, ir.int(bits));
+        global.set_initialiser(ir.constant(bits, value));
+        global.set_constant();
+    };
+    number("__chg_object_count", 64, count);
+    number("__chg_block_count", 64, blocks as u64);
+    number("__chg_first_model_site", 32, first_model_site as u64);
+}
+
+fn embedded<'ctx>(context: &'ctx Context, bytes: &[u8], what: &'static str) -> Result<Module<'ctx>, InstrumentError> {
+    let buffer = MemoryBuffer::create_from_memory_range_copy(bytes, what);
+    Module::parse_bitcode_from_buffer(&buffer, context)
+        .map_err(|error| InstrumentError::Llvm { what: "read a part of the tracer", reason: error.to_string() })
+}
+
+fn link<'ctx>(module: &Module<'ctx>, other: Module<'ctx>) -> Result<(), InstrumentError> {
+    // Bitcode of other compilers of the same LLVM may spell both differently.
+    other.set_triple(&module.get_triple());
+    other.set_data_layout(&module.get_data_layout());
+    module
+        .link_in_module(other)
+        .map_err(|error| InstrumentError::Llvm { what: "link a part of the tracer", reason: error.to_string() })
+}
+
+fn run_passes(module: &Module<'_>, machine: &TargetMachine, passes: &str) -> Result<(), InstrumentError> {
+    module
+        .run_passes(passes, machine, PassBuilderOptions::create())
+        .map_err(|error| InstrumentError::Llvm { what: "run a pass", reason: error.to_string() })
+}
+
+fn target_machine() -> Result<TargetMachine, InstrumentError> {
+    let failed = |reason: String| InstrumentError::Llvm { what: "set up the x86-64 target", reason };
+    Target::initialize_x86(&InitializationConfig::default());
+    let triple = inkwell::targets::TargetTriple::create("x86_64-pc-linux-gnu");
+    let target = Target::from_triple(&triple).map_err(|error| failed(error.to_string()))?;
+    target
+        .create_target_machine(
+            &triple,
+            "x86-64",
+            "",
+            OptimizationLevel::Default,
+            RelocMode::PIC,
+            CodeModel::Default,
+        )
+        .ok_or_else(|| failed("no target machine".into()))
+}

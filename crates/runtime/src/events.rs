@@ -1,0 +1,116 @@
+//! Appending to the event log.
+
+use crate::{lock, state};
+use core::sync::atomic::{AtomicUsize, Ordering};
+use trace::event::{Event, EventKind, GuardReason, LossReason, TAKEN};
+use trace::node::Label;
+
+pub fn push(kind: EventKind, flags: u8, site: u32, label: Label, aux: u32, value: u64) {
+    if !state::tracing() {
+        return;
+    }
+    let Some(_guard) = lock::acquire() else {
+        return;
+    };
+    let header = state::header();
+    let count = header.event_count;
+    if count >= header.event_capacity {
+        header.events_refused += 1;
+        return;
+    }
+    let event = Event {
+        kind: kind as u8,
+        flags,
+        thread: thread_number(),
+        site,
+        label,
+        aux,
+        value,
+    };
+    unsafe { state::at::<Event>(header.events).add(count as usize).write(event) };
+    header.event_count = count + 1;
+}
+
+pub fn guard(site: u32, label: Label, reason: GuardReason) {
+    if label != 0 {
+        push(EventKind::Guard, 0, state::user_site(site), label, reason as u32, 1);
+    }
+}
+
+pub fn concretize(site: u32, label: Label, value: u64, reason: LossReason) {
+    if label != 0 {
+        push(EventKind::Concretize, 0, state::user_site(site), label, reason as u32, value);
+    }
+}
+
+pub fn loss(site: u32, label: Label, reason: LossReason) {
+    push(EventKind::Loss, 0, state::user_site(site), label, reason as u32, 0);
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_branch(site: u32, label: Label, taken: u32) {
+    if label != 0 {
+        let flags = if taken != 0 { TAKEN } else { 0 };
+        push(EventKind::Branch, flags, site, label, state::caller_of_model(site), 0);
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_switch(site: u32, label: Label, value: u64) {
+    if label != 0 {
+        push(EventKind::Switch, 0, site, label, state::caller_of_model(site), value);
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_concretize(site: u32, label: Label, value: u64, reason: u32) {
+    let Some(reason) = LossReason::from_u32(reason) else {
+        return;
+    };
+    if label != 0 && crate::table::width(label) > 64 {
+        // The event has room for 64 bits; say that it is lost without a value.
+        loss(site, label, reason);
+        return;
+    }
+    concretize(site, label, value, reason);
+}
+
+const THREADS: usize = 256;
+static KNOWN: [AtomicUsize; THREADS] = [const { AtomicUsize::new(0) }; THREADS];
+
+/// 0 for the first thread that asks, and so on; the lock is held.
+fn thread_number() -> u16 {
+    if !lock::THREADED.load(Ordering::Relaxed) {
+        return 0;
+    }
+    let me = lock::thread_pointer();
+    for (number, slot) in KNOWN.iter().enumerate() {
+        match slot.load(Ordering::Relaxed) {
+            known if known == me => return number as u16,
+            0 => {
+                slot.store(me, Ordering::Relaxed);
+                return number as u16;
+            }
+            _ => {}
+        }
+    }
+    THREADS as u16
+}
+
+/// Called by the thread that starts the first other one, so that it gets number 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_threads() {
+    if !lock::THREADED.swap(true, Ordering::Relaxed) {
+        state::raise(trace::layout::run_flags::THREADS);
+        thread_number();
+    }
+}
+
+/// The program has forked: the child's events would mix with the parent's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_forked(pid: i32) {
+    state::raise(trace::layout::run_flags::FORKED);
+    if pid == 0 {
+        state::set_tracing(false);
+    }
+}

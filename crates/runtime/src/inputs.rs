@@ -1,0 +1,128 @@
+//! Where symbolic bytes come from.
+
+use crate::{libc, shadow, state, table};
+use core::ffi::c_char;
+use trace::layout::{InputHeader, StreamHeader, StreamKind};
+use trace::node::{Label, Node, Op};
+
+pub fn input_header() -> &'static InputHeader {
+    unsafe { &*state::at(state::header().input) }
+}
+
+pub fn streams() -> &'static [StreamHeader] {
+    if !state::tracing() {
+        return &[];
+    }
+    let first = state::header().input + size_of::<InputHeader>() as u64;
+    unsafe { core::slice::from_raw_parts(state::at(first), input_header().stream_count as usize) }
+}
+
+pub fn stream(number: i32) -> Option<&'static StreamHeader> {
+    streams().get(usize::try_from(number).ok()?)
+}
+
+const DESCRIPTORS: usize = 1024;
+
+/// Stream behind each descriptor, plus one.
+static mut BOUND: [u16; DESCRIPTORS] = [0; DESCRIPTORS];
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_fd_stream(fd: i32) -> i32 {
+    match usize::try_from(fd) {
+        Ok(fd) if fd < DESCRIPTORS => unsafe { BOUND[fd] as i32 - 1 },
+        _ => -1,
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_fd_bind(fd: i32, stream: i32) {
+    if let Ok(fd) = usize::try_from(fd)
+        && fd < DESCRIPTORS
+    {
+        unsafe { BOUND[fd] = (stream + 1) as u16 };
+    }
+}
+
+/// The symbolic file that a path names, after links and dots are resolved.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_path_stream(path: *const c_char) -> i32 {
+    let files = streams()
+        .iter()
+        .enumerate()
+        .filter(|(_, stream)| stream.kind == StreamKind::File as u32);
+    let mut resolved = [[0 as c_char; 4096]; 2];
+    for (number, file) in files {
+        let name = state::at::<c_char>(file.name);
+        unsafe {
+            if libc::strcmp(name, path) == 0 {
+                return number as i32;
+            }
+            let [ours, theirs] = &mut resolved;
+            if !libc::realpath(path, theirs.as_mut_ptr()).is_null()
+                && !libc::realpath(name, ours.as_mut_ptr()).is_null()
+                && libc::strcmp(ours.as_ptr(), theirs.as_ptr()) == 0
+            {
+                return number as i32;
+            }
+        }
+    }
+    -1
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_length_value(number: i32) -> u64 {
+    stream(number).map_or(0, |stream| stream.length)
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_length_label(number: i32) -> Label {
+    let Some(stream) = stream(number) else {
+        return 0;
+    };
+    table::intern(Node {
+        op: Op::Length as u8,
+        width: 64,
+        a: number as u32,
+        value: stream.length,
+        ..Node::default()
+    })
+}
+
+/// Labels memory as bytes of a stream. The bytes are there already.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_label_input(address: u64, bytes: u64, number: i32, offset: u64) {
+    if stream(number).is_none() {
+        return;
+    }
+    for index in 0..bytes {
+        let at = address + index;
+        let label = table::intern(Node {
+            op: Op::Input as u8,
+            width: 8,
+            a: number as u32,
+            imm: offset + index,
+            value: unsafe { *(at as *const u8) } as u64,
+            ..Node::default()
+        });
+        unsafe { *shadow::cell(at) = label };
+    }
+}
+
+/// The harness buffer's stream, or -1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_harness_stream() -> i32 {
+    streams()
+        .iter()
+        .position(|stream| stream.kind == StreamKind::Harness as u32)
+        .map_or(-1, |number| number as i32)
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_stream_data(number: i32) -> *const u8 {
+    stream(number).map_or(core::ptr::null(), |stream| state::at(stream.data))
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_stream_capacity(number: i32) -> u64 {
+    stream(number).map_or(0, |stream| stream.capacity)
+}

@@ -1,0 +1,69 @@
+//! The few C library functions that the runtime needs.
+
+use core::ffi::{c_char, c_int, c_long, c_void};
+
+unsafe extern "C" {
+    pub fn abort() -> !;
+    pub fn _exit(code: c_int) -> !;
+    pub fn mmap(
+        addr: *mut c_void,
+        len: usize,
+        prot: c_int,
+        flags: c_int,
+        fd: c_int,
+        off: c_long,
+    ) -> *mut c_void;
+    pub fn munmap(addr: *mut c_void, len: usize) -> c_int;
+    pub fn madvise(addr: *mut c_void, len: usize, advice: c_int) -> c_int;
+    pub fn read(fd: c_int, buf: *mut c_void, n: usize) -> isize;
+    pub fn write(fd: c_int, buf: *const c_void, n: usize) -> isize;
+    pub fn lseek(fd: c_int, off: c_long, whence: c_int) -> c_long;
+    pub fn close(fd: c_int) -> c_int;
+    pub fn fork() -> c_int;
+    pub fn waitpid(pid: c_int, status: *mut c_int, options: c_int) -> c_int;
+    pub fn chdir(path: *const c_char) -> c_int;
+    pub fn getenv(name: *const c_char) -> *mut c_char;
+    pub fn unsetenv(name: *const c_char) -> c_int;
+    pub fn putenv(text: *mut c_char) -> c_int;
+    pub fn strlen(text: *const c_char) -> usize;
+    pub fn strcmp(a: *const c_char, b: *const c_char) -> c_int;
+    pub fn realpath(path: *const c_char, out: *mut c_char) -> *mut c_char;
+}
+
+pub const PROT_READ: c_int = 1;
+pub const PROT_WRITE: c_int = 2;
+pub const MAP_SHARED: c_int = 1;
+pub const MAP_PRIVATE: c_int = 2;
+pub const MAP_FIXED_NOREPLACE: c_int = 0x10_0000;
+pub const MAP_ANONYMOUS: c_int = 0x20;
+pub const MAP_NORESERVE: c_int = 0x4000;
+pub const MADV_NOHUGEPAGE: c_int = 15;
+pub const SEEK_SET: c_int = 0;
+pub const EINTR: c_int = 4;
+
+unsafe extern "C" {
+    fn __errno_location() -> *mut c_int;
+}
+
+pub fn errno() -> c_int {
+    unsafe { *__errno_location() }
+}
+
+/// Anonymous zeroed memory, or null.
+pub fn zeroed(bytes: usize) -> *mut c_void {
+    let memory = unsafe {
+        mmap(
+            core::ptr::null_mut(),
+            bytes,
+            PROT_READ | PROT_WRITE,
+            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+            -1,
+            0,
+        )
+    };
+    if memory as isize == -1 {
+        core::ptr::null_mut()
+    } else {
+        memory
+    }
+}

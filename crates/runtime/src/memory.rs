@@ -1,0 +1,412 @@
+//! Loads, stores and block operations of labelled memory.
+
+use crate::simplify::{self, Piece, mask};
+use crate::{events, lock, objects, shadow, state, table};
+use trace::event::{GuardReason, LossReason};
+use trace::layout::TableHeader;
+use trace::node::{Label, Node, Op};
+
+/// Objects up to this size are read through symbolic indices.
+const LARGEST_TABLE: u64 = 4096;
+/// Stores through symbolic indices rewrite every element of the object.
+const LARGEST_UPDATE: u64 = 512;
+
+/// The label of `bits` bits at a concrete address that holds `value`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_load(address: u64, bits: u32, value: u64, site: u32) -> Label {
+    let bytes = bits.div_ceil(8);
+    let label = load_bytes(address, bytes, value, site);
+    if label == 0 || bits == bytes * 8 {
+        return label;
+    }
+    simplify::extract(label, 0, bits, value & mask(bits))
+}
+
+fn load_bytes(address: u64, bytes: u32, value: u64, site: u32) -> Label {
+    let first = shadow::get(address);
+    let label = shadow::label_of(first);
+    if label != 0 && shadow::byte_of(first) == 0 {
+        let known = table::node(label);
+        if known.width as u32 == bytes * 8
+            && known.value == value
+            && (1..bytes).all(|byte| shadow::get(address + byte as u64) == expected(label, byte))
+        {
+            return label;
+        }
+    }
+    assemble(address, bytes, value, site)
+}
+
+#[inline(always)]
+fn expected(label: Label, byte: u32) -> u32 {
+    label | byte << trace::layout::CELL_BYTE_SHIFT
+}
+
+/// Puts a value together from parts of several labels.
+fn assemble(address: u64, bytes: u32, value: u64, site: u32) -> Label {
+    let mut whole = Piece { label: 0, value: 0, width: 0 };
+    let mut byte = 0;
+    while byte < bytes {
+        let piece = run_at(address, byte, bytes, value, site);
+        byte += piece.width / 8;
+        whole = append(whole, piece);
+    }
+    whole.label
+}
+
+/// The longest run of bytes from `byte` on that are parts of one label, or constants.
+fn run_at(address: u64, byte: u32, bytes: u32, value: u64, site: u32) -> Piece {
+    let first = shadow::get(address + byte as u64);
+    let mut length = 1;
+    while byte + length < bytes {
+        let next = shadow::get(address + (byte + length) as u64);
+        let goes_on = if first == 0 { next == 0 } else { next == first.wrapping_add(expected(0, length)) };
+        if !goes_on {
+            break;
+        }
+        length += 1;
+    }
+    let width = length * 8;
+    let actual = (value >> (byte * 8)) & mask(width);
+    if first == 0 {
+        return Piece { label: 0, value: actual, width };
+    }
+    let label = shadow::label_of(first);
+    let low = shadow::byte_of(first) * 8;
+    if (table::node(label).value >> low) & mask(width) != actual {
+        // Untraced code wrote here; the label describes what used to be.
+        events::loss(site, label, LossReason::Overwritten);
+        shadow::clear(address + byte as u64, length as u64);
+        return Piece { label: 0, value: actual, width };
+    }
+    Piece { label: simplify::extract(label, low, width, actual), value: actual, width }
+}
+
+fn append(low: Piece, high: Piece) -> Piece {
+    if low.width == 0 {
+        return high;
+    }
+    let width = low.width + high.width;
+    let value = low.value | high.value << low.width;
+    let label = if low.label | high.label == 0 { 0 } else { simplify::concat(high, low, value) };
+    Piece { label, value, width }
+}
+
+/// Stores `label` (0 for concrete) in `bits` bits at a concrete address.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_store(address: u64, bits: u32, label: Label) {
+    let bytes = bits.div_ceil(8);
+    if label == 0 {
+        shadow::clear(address, bytes as u64);
+        return;
+    }
+    let mut label = label;
+    if bits != bytes * 8 {
+        label = simplify::extension(Op::ZExt, bytes * 8, label, table::node(label).value);
+    }
+    shadow::set(address, bytes, label);
+}
+
+/// A load whose address is symbolic.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_load_at(
+    address: u64,
+    pointer: Label,
+    bits: u32,
+    value: u64,
+    site: u32,
+    hint: u64,
+) -> Label {
+    if pointer == 0 {
+        return unsafe { __chg_rt_load(address, bits, value, site) };
+    }
+    let bytes = bits.div_ceil(8);
+    let object = objects::find(address, hint)
+        .filter(|object| object.size <= LARGEST_TABLE && address - object.base + bytes as u64 <= object.size);
+    let Some(object) = object else {
+        events::concretize(site, pointer, address, LossReason::LoadAddress);
+        return unsafe { __chg_rt_load(address, bits, value, site) };
+    };
+    let offset = offset_in(&object, address, pointer);
+    bounds_guard(&object, address, offset, bytes, site);
+    let Some(number) = snapshot(&object) else {
+        events::concretize(site, pointer, address, LossReason::TableFull);
+        return unsafe { __chg_rt_load(address, bits, value, site) };
+    };
+    let label = table::intern(Node {
+        op: Op::Read as u8,
+        width: (bytes * 8) as u16,
+        a: offset,
+        b: number,
+        value,
+        ..Node::default()
+    });
+    if label == 0 || bits == bytes * 8 {
+        return label;
+    }
+    simplify::extract(label, 0, bits, value & mask(bits))
+}
+
+/// The label of `pointer - object.base`.
+fn offset_in(object: &objects::Object, address: u64, pointer: Label) -> Label {
+    let node = *table::node(pointer);
+    let value = address - object.base;
+    if node.op == Op::Add as u8 && node.flags == trace::node::B_CONST {
+        let shift = node.imm.wrapping_sub(object.base);
+        return simplify::binary(Op::Add, 64, node.a, 0, 0, shift, value);
+    }
+    let minus = object.base.wrapping_neg();
+    simplify::binary(Op::Add, 64, pointer, 0, 0, minus, value)
+}
+
+fn bounds_guard(object: &objects::Object, address: u64, offset: Label, bytes: u32, site: u32) {
+    let last = object.size - bytes as u64;
+    if offset == 0 || known_below(offset, last) {
+        return;
+    }
+    let inside = table::binary(Op::Ule, 1, offset, 0, address - object.base, last, 1);
+    events::guard(site, inside, GuardReason::Bounds);
+}
+
+/// Whether an offset cannot exceed `last` for its form alone: a zero extension
+/// of few bits, scaled or masked.
+fn known_below(offset: Label, last: u64) -> bool {
+    largest(offset, 4).is_some_and(|largest| largest <= last)
+}
+
+fn largest(label: Label, depth: u32) -> Option<u64> {
+    let node = table::node(label);
+    let wide = mask(node.width as u32);
+    if depth == 0 {
+        return Some(wide);
+    }
+    let constant = node.flags == trace::node::B_CONST;
+    let bound = match Op::from_u8(node.op)? {
+        Op::ZExt => largest(node.a, depth - 1)?,
+        Op::And if constant => node.imm.min(largest(node.a, depth - 1)?),
+        Op::Shl if constant && node.imm < 64 => {
+            largest(node.a, depth - 1)?.checked_mul(1 << node.imm)?
+        }
+        Op::Mul if constant => largest(node.a, depth - 1)?.checked_mul(node.imm)?,
+        Op::Add if constant => largest(node.a, depth - 1)?.checked_add(node.imm)?,
+        Op::LShr if constant && node.imm < 64 => largest(node.a, depth - 1)? >> node.imm,
+        Op::URem if constant && node.imm > 0 => node.imm - 1,
+        _ => wide,
+    };
+    (bound <= wide).then_some(bound)
+}
+
+struct Snapshot {
+    base: u64,
+    size: u64,
+    number: u32,
+}
+
+const SNAPSHOTS: usize = 256;
+static mut RECENT: [Snapshot; SNAPSHOTS] =
+    [const { Snapshot { base: 0, size: 0, number: 0 } }; SNAPSHOTS];
+
+/// The number of a table with the object's present contents.
+fn snapshot(object: &objects::Object) -> Option<u32> {
+    if !state::tracing() {
+        return None;
+    }
+    let _guard = lock::acquire()?;
+    let slot = (object.base >> 3) as usize % SNAPSHOTS;
+    let recent = unsafe { &mut (*(&raw mut RECENT))[slot] };
+    if recent.base == object.base
+        && recent.size == object.size
+        && (object.constant == 1 || unchanged(object, recent.number))
+    {
+        return Some(recent.number);
+    }
+    let number = append_table(object)?;
+    *recent = Snapshot { base: object.base, size: object.size, number };
+    Some(number)
+}
+
+fn unchanged(object: &objects::Object, number: u32) -> bool {
+    let (contents, cells) = table_at(number);
+    let size = object.size as usize;
+    let now = unsafe { core::slice::from_raw_parts(object.base as *const u8, size) };
+    let then = unsafe { core::slice::from_raw_parts(contents, size) };
+    if now != then {
+        return false;
+    }
+    match cells {
+        None => !shadow::any(object.base, object.size),
+        Some(cells) => unsafe {
+            core::slice::from_raw_parts(shadow::cell(object.base), size)
+                == core::slice::from_raw_parts(cells, size)
+        },
+    }
+}
+
+fn table_at(number: u32) -> (*const u8, Option<*const u32>) {
+    let start = state::at::<u8>(state::header().tables + number as u64);
+    unsafe {
+        let header = *(start as *const TableHeader);
+        let contents = start.add(size_of::<TableHeader>());
+        let cells = contents.add((header.size as usize).next_multiple_of(4)) as *const u32;
+        (contents, (header.labelled == 1).then_some(cells))
+    }
+}
+
+fn append_table(object: &objects::Object) -> Option<u32> {
+    let header = state::header();
+    let size = object.size as usize;
+    let labelled = shadow::any(object.base, object.size);
+    let padded = size.next_multiple_of(4);
+    let bytes = size_of::<TableHeader>() + padded + if labelled { size * 4 } else { 0 };
+    if header.table_bytes + bytes as u64 > header.table_capacity {
+        header.nodes_refused += 1;
+        return None;
+    }
+    let number = header.table_bytes as u32;
+    let start = state::at::<u8>(header.tables + header.table_bytes);
+    unsafe {
+        (start as *mut TableHeader).write(TableHeader { size: size as u32, labelled: labelled as u32 });
+        let contents = start.add(size_of::<TableHeader>());
+        core::ptr::copy_nonoverlapping(object.base as *const u8, contents, size);
+        if labelled {
+            let cells = contents.add(padded) as *mut u32;
+            core::ptr::copy_nonoverlapping(shadow::cell(object.base), cells, size);
+            forget_stale(contents, cells, size);
+        }
+    }
+    header.table_bytes += bytes as u64;
+    Some(number)
+}
+
+/// A cell whose label no longer describes the byte is a constant.
+unsafe fn forget_stale(contents: *const u8, cells: *mut u32, size: usize) {
+    for byte in 0..size {
+        unsafe {
+            let cell = *cells.add(byte);
+            if cell == 0 {
+                continue;
+            }
+            let value = table::node(shadow::label_of(cell)).value >> (shadow::byte_of(cell) * 8);
+            if value as u8 != *contents.add(byte) {
+                *cells.add(byte) = 0;
+            }
+        }
+    }
+}
+
+/// A store whose address is symbolic; called before memory changes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_store_at(
+    address: u64,
+    pointer: Label,
+    bits: u32,
+    label: Label,
+    value: u64,
+    site: u32,
+    hint: u64,
+) {
+    let bytes = bits.div_ceil(8) as u64;
+    if pointer == 0 {
+        return unsafe { __chg_rt_store(address, bits, label) };
+    }
+    let object = objects::find(address, hint).filter(|object| {
+        object.size <= LARGEST_UPDATE * bytes
+            && address - object.base + bytes <= object.size
+            && bits.is_multiple_of(8)
+    });
+    let Some(object) = object else {
+        events::concretize(site, pointer, address, LossReason::StoreAddress);
+        return unsafe { __chg_rt_store(address, bits, label) };
+    };
+    let offset = offset_in(&object, address, pointer);
+    if offset == 0 {
+        return unsafe { __chg_rt_store(address, bits, label) };
+    }
+    bounds_guard(&object, address, offset, bytes as u32, site);
+    let phase = (address - object.base) % bytes;
+    alignment_guard(offset, bytes, phase, site);
+    let new = Piece { label, value, width: bits };
+    let mut at = object.base + phase;
+    while at + bytes <= object.base + object.size {
+        update(at, offset, at - object.base, new, address, bits, site);
+        at += bytes;
+    }
+}
+
+/// Elements are rewritten whole, so the offset must be a multiple of their size.
+fn alignment_guard(offset: Label, bytes: u64, phase: u64, site: u32) {
+    if bytes == 1 || (phase == 0 && known_multiple(offset, bytes)) {
+        return;
+    }
+    let low = bytes.trailing_zeros();
+    let rest = simplify::extract(offset, 0, low, phase);
+    if rest != 0 {
+        let aligned = simplify::comparison(Op::Eq, low, rest, 0, phase, phase, 1);
+        events::guard(site, aligned, GuardReason::Bounds);
+    }
+}
+
+fn known_multiple(label: Label, bytes: u64) -> bool {
+    let node = table::node(label);
+    node.flags == trace::node::B_CONST
+        && match Op::from_u8(node.op) {
+            Some(Op::Shl) => node.imm < 64 && (1 << node.imm) % bytes == 0,
+            Some(Op::Mul) => node.imm % bytes == 0,
+            Some(Op::Add) => node.imm % bytes == 0 && known_multiple(node.a, bytes),
+            _ => false,
+        }
+}
+
+fn update(at: u64, offset: Label, position: u64, new: Piece, target: u64, bits: u32, site: u32) {
+    let old_value = read_value(at, bits);
+    let old = Piece {
+        label: load_bytes(at, bits / 8, old_value, site),
+        value: old_value,
+        width: bits,
+    };
+    let hit = at == target;
+    let here = simplify::comparison(Op::Eq, 64, offset, 0, 0, position, hit as u64);
+    let value = if hit { new.value } else { old.value };
+    let label = if here == 0 {
+        if hit { new.label } else { old.label }
+    } else {
+        simplify::choice(here, new, old, value)
+    };
+    if label == 0 {
+        shadow::clear(at, bits as u64 / 8);
+    } else {
+        shadow::set(at, bits / 8, label);
+    }
+}
+
+fn read_value(address: u64, bits: u32) -> u64 {
+    let mut bytes = [0; 8];
+    let count = (bits / 8) as usize;
+    unsafe { core::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), count) };
+    u64::from_le_bytes(bytes)
+}
+
+/// `memset`: every byte gets the label of `value`'s low byte.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_fill(address: u64, label: Label, value: u64, bytes: u64) {
+    if label == 0 {
+        shadow::clear(address, bytes);
+        return;
+    }
+    let byte = simplify::extract(label, 0, 8, value & 0xff);
+    for at in address..address + bytes {
+        unsafe { *shadow::cell(at) = byte };
+    }
+}
+
+/// Memory was handed to code that is not traced.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_lost_memory(address: u64, bytes: u64, reason: u32, site: u32) {
+    let Some(reason) = LossReason::from_u32(reason) else {
+        return;
+    };
+    let labelled = (address..address + bytes).find(|&at| shadow::get(at) != 0);
+    if let Some(at) = labelled {
+        events::loss(site, shadow::label_of(shadow::get(at)), reason);
+    }
+}

@@ -1,0 +1,253 @@
+//! Bounds of memory objects: globals, heap blocks and stack arrays.
+
+use crate::{libc, lock};
+
+/// As generated code lays it out.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Object {
+    pub base: u64,
+    pub size: u64,
+    /// 1 if the contents never change.
+    pub constant: u64,
+}
+
+static mut GLOBALS: (*const Object, usize) = (core::ptr::null(), 0);
+
+/// Globals sorted by address, for the start-up code.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_globals(objects: *mut Object, count: u64) {
+    let slice = unsafe { core::slice::from_raw_parts_mut(objects, count as usize) };
+    slice.sort_unstable_by_key(|object| object.base);
+    unsafe { GLOBALS = (objects, count as usize) };
+}
+
+/// The object that holds `address`. `hint` is the pointer the access was made
+/// from, most often the start of its object.
+pub fn find(address: u64, hint: u64) -> Option<Object> {
+    global(address)
+        .or_else(|| heap().exact(hint, address))
+        .or_else(|| stack().find(address))
+        .or_else(|| heap().containing(address))
+}
+
+fn global(address: u64) -> Option<Object> {
+    let (objects, count) = unsafe { GLOBALS };
+    if count == 0 {
+        return None;
+    }
+    let slice = unsafe { core::slice::from_raw_parts(objects, count) };
+    let after = slice.partition_point(|object| object.base <= address);
+    let object = slice.get(after.checked_sub(1)?)?;
+    holds(object, address).then_some(*object)
+}
+
+fn holds(object: &Object, address: u64) -> bool {
+    address.wrapping_sub(object.base) < object.size
+}
+
+/// Live heap blocks: open addressing by start address.
+struct Heap {
+    slots: *mut (u64, u64),
+    mask: usize,
+    used: usize,
+}
+
+static mut HEAP: Heap = Heap {
+    slots: core::ptr::null_mut(),
+    mask: 0,
+    used: 0,
+};
+
+const FREED: u64 = 1;
+const FIRST_SLOTS: usize = 1 << 10;
+
+fn heap() -> &'static mut Heap {
+    unsafe { &mut *(&raw mut HEAP) }
+}
+
+impl Heap {
+    fn slot_of(&self, base: u64) -> usize {
+        ((base >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 24) as usize & self.mask
+    }
+
+    fn add(&mut self, base: u64, size: u64) {
+        if self.used * 2 >= self.mask && !self.grow() {
+            return;
+        }
+        let mut slot = self.slot_of(base);
+        loop {
+            let entry = unsafe { &mut *self.slots.add(slot) };
+            if entry.0 == 0 || entry.0 == base {
+                self.used += (entry.0 == 0) as usize;
+                *entry = (base, size);
+                return;
+            }
+            slot = (slot + 1) & self.mask;
+        }
+    }
+
+    fn entry(&self, base: u64) -> Option<&'static mut (u64, u64)> {
+        if self.slots.is_null() {
+            return None;
+        }
+        let mut slot = self.slot_of(base);
+        loop {
+            let entry = unsafe { &mut *self.slots.add(slot) };
+            match entry.0 {
+                0 => return None,
+                known if known == base => return Some(entry),
+                _ => slot = (slot + 1) & self.mask,
+            }
+        }
+    }
+
+    fn exact(&self, base: u64, address: u64) -> Option<Object> {
+        let &mut (base, size) = self.entry(base)?;
+        let object = Object { base, size, constant: 0 };
+        holds(&object, address).then_some(object)
+    }
+
+    fn containing(&self, address: u64) -> Option<Object> {
+        if self.slots.is_null() {
+            return None;
+        }
+        for slot in 0..=self.mask {
+            let (base, size) = unsafe { *self.slots.add(slot) };
+            let object = Object { base, size, constant: 0 };
+            if base > FREED && holds(&object, address) {
+                return Some(object);
+            }
+        }
+        None
+    }
+
+    fn grow(&mut self) -> bool {
+        let old = (self.slots, self.mask);
+        let live = if old.0.is_null() {
+            0
+        } else {
+            (0..=old.1)
+                .filter(|&slot| unsafe { (*old.0.add(slot)).0 } > FREED)
+                .count()
+        };
+        // Mostly tombstones: same size again.
+        let slots = if live * 4 < old.1 { old.1 + 1 } else { (old.1 + 1) * 4 }.max(FIRST_SLOTS);
+        let fresh = libc::zeroed(slots * 16) as *mut (u64, u64);
+        if fresh.is_null() {
+            return false;
+        }
+        *self = Heap { slots: fresh, mask: slots - 1, used: 0 };
+        if !old.0.is_null() {
+            for slot in 0..=old.1 {
+                let (base, size) = unsafe { *old.0.add(slot) };
+                if base > FREED {
+                    self.add(base, size);
+                }
+            }
+            unsafe { libc::munmap(old.0.cast(), (old.1 + 1) * 16) };
+        }
+        true
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_heap_add(base: u64, size: u64) {
+    if base == 0 {
+        return;
+    }
+    // The allocator has written its own data into the block unseen.
+    crate::shadow::clear(base, size);
+    if let Some(_guard) = lock::acquire() {
+        heap().add(base, size);
+    }
+}
+
+/// A block whose bytes are labelled already.
+pub fn add_labelled(base: u64, size: u64) {
+    if let Some(_guard) = lock::acquire() {
+        heap().add(base, size);
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_heap_remove(base: u64) {
+    if let Some(_guard) = lock::acquire()
+        && let Some(entry) = heap().entry(base)
+    {
+        *entry = (FREED, 0);
+    }
+}
+
+/// A block changed its size in place; labels stay.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_heap_resize(base: u64, size: u64) {
+    add_labelled(base, size);
+}
+
+/// Size of a live heap block, 0 if it is not known.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_heap_size(base: u64) -> u64 {
+    let Some(_guard) = lock::acquire() else {
+        return 0;
+    };
+    heap().entry(base).map_or(0, |entry| entry.1)
+}
+
+const STACK_OBJECTS: usize = 1 << 12;
+
+/// Arrays of living stack frames, innermost last.
+struct Stack {
+    frames: [u64; STACK_OBJECTS],
+    objects: [(u64, u64); STACK_OBJECTS],
+    count: usize,
+}
+
+static mut STACK: Stack = Stack {
+    frames: [0; STACK_OBJECTS],
+    objects: [(0, 0); STACK_OBJECTS],
+    count: 0,
+};
+
+fn stack() -> &'static mut Stack {
+    unsafe { &mut *(&raw mut STACK) }
+}
+
+impl Stack {
+    fn find(&self, address: u64) -> Option<Object> {
+        self.objects[..self.count]
+            .iter()
+            .rev()
+            .map(|&(base, size)| Object { base, size, constant: 0 })
+            .find(|object| holds(object, address))
+    }
+}
+
+/// Beyond this a fresh array keeps stale labels, which loads find out; clearing
+/// megabytes at each call would cost more.
+const CLEARED: u64 = 4096;
+
+/// An array or structure of a frame that has just been entered. Frames further
+/// down than the caller's are gone, however they ended.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_stack_add(frame: u64, base: u64, size: u64) {
+    crate::shadow::clear(base, size.min(CLEARED));
+    let Some(_guard) = lock::acquire() else {
+        return;
+    };
+    let stack = stack();
+    while stack.count > 0 && stack.frames[stack.count - 1] < frame {
+        stack.count -= 1;
+    }
+    // The same alloca again, in a loop or after a tail call.
+    let again = stack.objects[..stack.count]
+        .iter()
+        .rposition(|&(known, _)| known == base);
+    let at = again.unwrap_or(stack.count);
+    if at == STACK_OBJECTS {
+        return;
+    }
+    stack.frames[at] = frame;
+    stack.objects[at] = (base, size);
+    stack.count = stack.count.max(at + 1);
+}

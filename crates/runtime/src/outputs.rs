@@ -1,0 +1,96 @@
+//! What the program shows: output bytes, printed numbers, observed values.
+
+use crate::{events, libc, memory, shadow, state};
+use core::ffi::c_char;
+use trace::event::EventKind;
+use trace::node::Label;
+
+/// `bytes` bytes of memory were written to a descriptor's stream.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_output(fd: i32, address: u64, bytes: u64) {
+    if !state::tracing() {
+        return;
+    }
+    let start = advance(fd, bytes);
+    if !shadow::any(address, bytes) {
+        return;
+    }
+    for index in 0..bytes {
+        let at = address + index;
+        if shadow::get(at) == 0 {
+            continue;
+        }
+        let value = unsafe { *(at as *const u8) } as u64;
+        let label = unsafe { memory::__chg_rt_load(at, 8, value, state::call_site()) };
+        if label != 0 {
+            events::push(EventKind::OutputByte, fd as u8, state::call_site(), label, value as u32, start + index);
+        }
+    }
+}
+
+/// A number was printed as `bytes` bytes in the given conversion.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_output_value(
+    fd: i32,
+    label: Label,
+    value: u64,
+    conversion: *const c_char,
+    bytes: u64,
+) {
+    if !state::tracing() {
+        return;
+    }
+    let start = advance(fd, bytes);
+    if label == 0 {
+        return;
+    }
+    let format = unsafe { text(conversion) };
+    let site = state::call_site();
+    events::push(EventKind::OutputValue, fd as u8, site, label, format, start);
+    events::push(EventKind::OutputExtent, fd as u8, site, label, bytes as u32, value);
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_observe(name: *const c_char, label: Label, value: u64) {
+    if !state::tracing() {
+        return;
+    }
+    let name = unsafe { text(name) };
+    events::push(EventKind::Observe, (label != 0) as u8, state::call_site(), label, name, value);
+}
+
+/// Moves a descriptor's stream on and says where it was.
+fn advance(fd: i32, bytes: u64) -> u64 {
+    let totals = &mut state::header().output_totals;
+    let Some(total) = totals.get_mut(fd as usize) else {
+        return 0;
+    };
+    let start = *total;
+    *total += bytes;
+    start
+}
+
+/// The offset of a string in the string region; 0 (empty) if there is no room.
+unsafe fn text(string: *const c_char) -> u32 {
+    let header = state::header();
+    let region = state::at::<u8>(header.strings);
+    let length = unsafe { libc::strlen(string) } as u64;
+    let mut at = 1;
+    while at < header.string_bytes {
+        let known = unsafe { region.add(at as usize) } as *const c_char;
+        if unsafe { libc::strcmp(known, string) } == 0 {
+            return at as u32;
+        }
+        at += unsafe { libc::strlen(known) } as u64 + 1;
+    }
+    if header.string_bytes + length + 1 > header.string_capacity {
+        header.events_refused += 1;
+        return 0;
+    }
+    let at = header.string_bytes;
+    unsafe {
+        core::ptr::copy_nonoverlapping(string as *const u8, region.add(at as usize), length as usize + 1);
+    }
+    header.string_bytes += length + 1;
+    at as u32
+}
