@@ -4,4 +4,22 @@
 //! Everything that comes from a program under test is hostile: it passes
 //! through [`escape`] on its way into any of the formats.
 
+pub mod accepted;
+pub mod case;
+pub mod compare;
+pub mod directory;
+pub mod escape;
+pub mod export;
+pub mod files;
+pub mod html;
+pub mod junit;
+pub mod log;
+pub mod markdown;
+mod pairing;
 pub mod results;
+pub mod sarif;
+pub mod seeds;
+pub mod streams;
+pub mod terminal;
+pub mod view;
+pub mod wording;

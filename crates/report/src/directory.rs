@@ -1,0 +1,167 @@
+//! The output directory of a run. Every file in it is whole at every moment, so
+//! that it can be read while the search goes on and after it was killed.
+
+use crate::case::{Case, CaseError};
+use crate::files::{FileError, attempt, content_name, replace_directory, write_atomically};
+use crate::log::Log;
+use crate::results::Results;
+use crate::terminal::{self, Style};
+use crate::{html, junit, markdown, sarif, streams};
+use changeling_trace::input::Input;
+use std::path::{Path, PathBuf};
+
+/// Longer streams and files are cut in `results.json`; cases have them whole.
+pub const CLIP: usize = 64 * 1024;
+
+/// A file of this name says that a directory is ours to replace.
+const MARKER: &str = ".changeling-out";
+
+#[derive(Debug)]
+pub struct OutputDirectory {
+    path: PathBuf,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum DirectoryError {
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error(transparent)]
+    Case(#[from] CaseError),
+    #[error(
+        "{} is not an output directory of changeling, so it is left alone; \
+         give --out a new or empty directory", .0.display()
+    )]
+    Foreign(PathBuf),
+}
+
+impl OutputDirectory {
+    /// A fresh directory. An earlier run's is kept beside it as `NAME.old`.
+    pub fn create(path: &Path) -> Result<OutputDirectory, DirectoryError> {
+        if is_used(path)? {
+            if !path.join(MARKER).is_file() {
+                return Err(DirectoryError::Foreign(path.to_owned()));
+            }
+            let old = old_path(path);
+            if is_used(&old)? && !old.join(MARKER).is_file() {
+                return Err(DirectoryError::Foreign(old));
+            }
+            replace_directory(path, &old)?;
+        }
+        OutputDirectory::open(path)
+    }
+
+    /// The directory of an earlier run, to go on in (or a fresh one).
+    pub fn open(path: &Path) -> Result<OutputDirectory, DirectoryError> {
+        if is_used(path)? && !path.join(MARKER).is_file() {
+            return Err(DirectoryError::Foreign(path.to_owned()));
+        }
+        attempt("make", path, std::fs::create_dir_all(path))?;
+        write_atomically(&path.join(MARKER), b"format = 1\n")?;
+        for part in ["cases", "corpus"] {
+            let part = path.join(part);
+            attempt("make", &part, std::fs::create_dir_all(&part))?;
+        }
+        Ok(OutputDirectory {
+            path: path.to_owned(),
+        })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn log(&self) -> Result<Log, DirectoryError> {
+        Ok(Log::open(&self.path.join("log.jsonl"))?)
+    }
+
+    /// While the search runs: `results.json` and `summary.txt`.
+    pub fn write_snapshot(&self, results: &Results) -> Result<(), DirectoryError> {
+        let mut clipped = results.clone();
+        for difference in &mut clipped.differences {
+            difference.base.clip(CLIP);
+            difference.head.clip(CLIP);
+        }
+        self.put("results.json", &clipped.to_json())?;
+        let shown = self.path.display().to_string();
+        self.put(
+            "summary.txt",
+            &terminal::summary(results, &shown, Style::plain(100)),
+        )
+    }
+
+    /// All reports.
+    pub fn write_reports(&self, results: &Results) -> Result<(), DirectoryError> {
+        self.write_snapshot(results)?;
+        self.put("report.html", &html::page(results))?;
+        self.put("report.md", &markdown::document(results))?;
+        self.put("results.sarif", &sarif::log(results))?;
+        self.put("junit.xml", &junit::document(results))
+    }
+
+    /// Saves a case; gives its folder as it goes into `results.json`.
+    pub fn add_case(&self, case: &Case) -> Result<String, DirectoryError> {
+        case.write(&self.path.join("cases"))?;
+        Ok(format!("cases/{}", case.folder_name()))
+    }
+
+    /// The cases saved so far, by id.
+    pub fn cases(&self) -> Result<Vec<Case>, DirectoryError> {
+        let folder = self.path.join("cases");
+        let mut cases = Vec::new();
+        for entry in attempt("read", &folder, std::fs::read_dir(&folder))? {
+            let entry = attempt("read", &folder, entry)?;
+            if !entry.file_name().as_encoded_bytes().starts_with(b".") {
+                cases.push(Case::read(&entry.path())?);
+            }
+        }
+        cases.sort_by(|a, b| a.id.cmp(&b.id));
+        Ok(cases)
+    }
+
+    /// Saves an input, once. `corpus/` has one raw file for each: the bytes of its
+    /// main stream, as fuzzers take them. An input of several streams is kept
+    /// whole in `inputs/` under the same name.
+    pub fn add_input(&self, input: &Input) -> Result<(), DirectoryError> {
+        let name = content_name(input.streams.iter().map(|stream| stream.bytes.as_slice()));
+        if let Some(main) = streams::primary(input) {
+            let path = self.path.join("corpus").join(&name);
+            if !path.exists() {
+                write_atomically(&path, &input.streams[main].bytes)?;
+            }
+        }
+        let folder = self.path.join("inputs").join(&name);
+        if input.streams.len() < 2 || folder.exists() {
+            return Ok(());
+        }
+        let parent = self.path.join("inputs");
+        attempt("make", &parent, std::fs::create_dir_all(&parent))?;
+        let builder = tempfile::Builder::new().prefix(".tmp-").tempdir_in(&parent);
+        let fresh = attempt("write in", &parent, builder)?;
+        for (number, stream) in input.streams.iter().enumerate() {
+            let path = fresh.path().join(streams::file_name(input, number));
+            attempt("write", &path, std::fs::write(&path, &stream.bytes))?;
+        }
+        replace_directory(fresh.path(), &folder)?;
+        let _ = fresh.keep();
+        Ok(())
+    }
+
+    fn put(&self, name: &str, text: &str) -> Result<(), DirectoryError> {
+        Ok(write_atomically(&self.path.join(name), text.as_bytes())?)
+    }
+}
+
+/// Where the run before the last is kept.
+pub fn old_path(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".old");
+    path.with_file_name(name)
+}
+
+fn is_used(path: &Path) -> Result<bool, FileError> {
+    match std::fs::read_dir(path) {
+        Ok(mut entries) => Ok(entries.next().is_some()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) => attempt("read", path, Err(error)),
+    }
+}

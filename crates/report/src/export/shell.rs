@@ -1,0 +1,128 @@
+//! A POSIX shell script, or a file for bats.
+
+use super::{Expectation, checks_stderr, shell_status, test_name};
+use crate::case::Case;
+use crate::escape;
+use changeling_trace::input::{Argument, StreamKind};
+
+/// A script that exits 0 if `$PROGRAM` (by default `program`) behaves as expected.
+pub fn script(case: &Case, expectation: Expectation, program: &str) -> Vec<u8> {
+    let mut out = format!(
+        "#!/bin/sh\n# {}\n#   PROGRAM=path sh {}.sh\nset -u\n",
+        escape::printable_str(&case.title),
+        test_name(case)
+    )
+    .into_bytes();
+    out.extend(body(case, expectation, program, ""));
+    out.extend_from_slice(b"echo ok\n");
+    out
+}
+
+/// The same as a bats test.
+pub fn bats(case: &Case, expectation: Expectation, program: &str) -> Vec<u8> {
+    let title: String = escape::printable_str(&case.title)
+        .chars()
+        .map(|c| {
+            if matches!(c, '"' | '\\' | '$' | '`') {
+                ' '
+            } else {
+                c
+            }
+        })
+        .collect();
+    let mut out = format!("#!/usr/bin/env bats\n\n@test \"{} {title}\" {{\n", case.id).into_bytes();
+    out.extend(body(case, expectation, program, "    "));
+    out.extend_from_slice(b"}\n");
+    out
+}
+
+fn body(case: &Case, expectation: Expectation, program: &str, indent: &str) -> Vec<u8> {
+    let expected = expectation.outcome(case);
+    let mut lines: Vec<Vec<u8>> = Vec::new();
+    let mut line = |text: String| lines.push(text.into_bytes());
+    line(format!("default={}", escape::shell_str(program)));
+    line("program=${PROGRAM:-$default}".into());
+    line("case $program in */*) program=$(cd \"$(dirname \"$program\")\" && pwd)/${program##*/} ;; esac".into());
+    line("scratch=$(mktemp -d)".into());
+    line("mkdir \"$scratch/work\"".into());
+    let mut words: Vec<Vec<u8>> = Vec::new();
+    let mut stdin: &[u8] = b"";
+    for (number, stream) in case.input.streams.iter().enumerate() {
+        match stream.kind {
+            StreamKind::Stdin | StreamKind::Harness => stdin = &stream.bytes,
+            StreamKind::File => {
+                let name = escape::shell_str(&format!("work/{}", stream.name));
+                line(format!("mkdir -p \"$(dirname \"$scratch/\"{name})\""));
+                let bytes = escape::printf_format(&stream.bytes);
+                line(format!("printf {bytes} >\"$scratch/\"{name}"));
+            }
+            StreamKind::Argument | StreamKind::Environment => {
+                let bytes = escape::printf_format(&stream.bytes);
+                line(format!("value{number}=$(printf {bytes}; printf x)"));
+                line(format!("value{number}=${{value{number}%x}}"));
+            }
+        }
+        if stream.kind == StreamKind::Environment {
+            let name = escape::shell_str(&stream.name);
+            words.push(format!("{name}=\"$value{number}\"").into_bytes());
+        }
+    }
+    line(format!(
+        "printf {} >\"$scratch/stdin\"",
+        escape::printf_format(stdin)
+    ));
+    line(format!(
+        "printf {} >\"$scratch/expected\"",
+        escape::printf_format(&expected.stdout)
+    ));
+    words.push(b"timeout -k 1 10 \"$program\"".to_vec());
+    for argument in &case.input.arguments {
+        words.push(match argument {
+            Argument::Fixed(text) => escape::shell(text),
+            Argument::Symbolic(number) => format!("\"$value{number}\"").into_bytes(),
+        });
+    }
+    line("status=0".into());
+    let mut command =
+        b"(cd \"$scratch/work\" && exec env -i PATH=\"$PATH\" HOME=\"$scratch/work\" LC_ALL=C TZ=UTC "
+            .to_vec();
+    command.extend(words.join(&b' '));
+    command.extend_from_slice(
+        b" <\"$scratch/stdin\" >\"$scratch/stdout\" 2>\"$scratch/stderr\") || status=$?",
+    );
+    lines.push(command);
+    let mut line = |text: String| lines.push(text.into_bytes());
+    let fail = "{ rm -rf \"$scratch\"; exit 1; }";
+    let code = shell_status(expected.end);
+    line(format!(
+        "[ \"$status\" -eq {code} ] || {{ echo \"exit code $status, expected {code}\"; rm -rf \"$scratch\"; exit 1; }}"
+    ));
+    line(format!(
+        "diff \"$scratch/expected\" \"$scratch/stdout\" || {fail}"
+    ));
+    if checks_stderr(case) {
+        let stderr = escape::printf_format(&expected.stderr);
+        line(format!("printf {stderr} >\"$scratch/expected\""));
+        line(format!(
+            "diff \"$scratch/expected\" \"$scratch/stderr\" || {fail}"
+        ));
+    }
+    for file in &expected.files {
+        let name = escape::shell_str(&format!("work/{}", file.name));
+        line(format!(
+            "printf {} >\"$scratch/expected\"",
+            escape::printf_format(&file.bytes)
+        ));
+        line(format!(
+            "diff \"$scratch/expected\" \"$scratch/\"{name} || {fail}"
+        ));
+    }
+    line("rm -rf \"$scratch\"".into());
+    let mut out = Vec::new();
+    for text in lines {
+        out.extend_from_slice(indent.as_bytes());
+        out.extend(text);
+        out.push(b'\n');
+    }
+    out
+}

@@ -1,0 +1,106 @@
+//! Writing files so that a reader never sees half of one.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action} {}: {source}", path.display())]
+pub struct FileError {
+    pub action: &'static str,
+    pub path: PathBuf,
+    pub source: std::io::Error,
+}
+
+/// Adds the path and what was attempted to an error.
+pub(crate) fn attempt<T>(
+    action: &'static str,
+    path: &Path,
+    result: std::io::Result<T>,
+) -> Result<T, FileError> {
+    result.map_err(|source| FileError {
+        action,
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Writes beside the target, then renames: the file is the old one or the new one.
+pub fn write_atomically(path: &Path, contents: &[u8]) -> Result<(), FileError> {
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new("."));
+    let mut file = attempt(
+        "write in",
+        parent,
+        tempfile::Builder::new().prefix(".tmp-").tempfile_in(parent),
+    )?;
+    attempt("write", path, file.write_all(contents))?;
+    attempt("write", path, make_readable(file.path()))?;
+    attempt(
+        "write",
+        path,
+        file.persist(path).map(drop).map_err(|error| error.error),
+    )
+}
+
+/// Temporary files are private; reports are not.
+fn make_readable(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o644))
+}
+
+/// Makes `target` the new directory `fresh`; what was there goes away. There is a
+/// whole directory at `target` at every moment, if there was one before.
+pub(crate) fn replace_directory(fresh: &Path, target: &Path) -> Result<(), FileError> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    if target.symlink_metadata().is_err() {
+        return attempt("write", target, std::fs::rename(fresh, target));
+    }
+    let exchanged = renameat_with(CWD, fresh, CWD, target, RenameFlags::EXCHANGE);
+    if exchanged.is_err() {
+        // Some file systems cannot exchange.
+        attempt("replace", target, std::fs::remove_dir_all(target))?;
+        return attempt("replace", target, std::fs::rename(fresh, target));
+    }
+    attempt("delete", fresh, std::fs::remove_dir_all(fresh))
+}
+
+/// 128-bit FNV-1a: names that depend on the contents alone.
+pub(crate) fn content_name<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
+    const PRIME: u128 = 0x0000000001000000000000000000013b;
+    let mut hash: u128 = 0x6c62272e07bb014262b821756295c58d;
+    for part in parts {
+        // The length keeps "ab","c" apart from "a","bc".
+        for byte in (part.len() as u64).to_le_bytes().iter().chain(part) {
+            hash = (hash ^ u128::from(*byte)).wrapping_mul(PRIME);
+        }
+    }
+    format!("{hash:032x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_replaced_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        write_atomically(&path, b"1").unwrap();
+        write_atomically(&path, b"2").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"2");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        let missing = folder.path().join("no/such/file");
+        let error = write_atomically(&missing, b"").unwrap_err();
+        assert!(error.to_string().starts_with("cannot write in"), "{error}");
+    }
+
+    #[test]
+    fn names_depend_on_where_parts_end() {
+        let name = |parts: &[&str]| content_name(parts.iter().map(|part| part.as_bytes()));
+        assert_ne!(name(&["ab", "c"]), name(&["a", "bc"]));
+        assert_eq!(name(&["ab"]), name(&["ab"]));
+        assert_eq!(name(&[]).len(), 32);
+    }
+}

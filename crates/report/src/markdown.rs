@@ -1,0 +1,239 @@
+//! `report.md`: a comment for a pull request.
+
+use crate::compare::{Amount, Row, Span, rows};
+use crate::escape::{self, markdown, markdown_block, markdown_code, printable_str, visible};
+use crate::results::{Difference, InputView, Results, Verdict};
+use crate::{pairing, view, wording};
+
+/// Hosts cut comments that are longer than this; nothing is lost, since the
+/// HTML report has it all.
+const LIMIT: usize = 60_000;
+
+pub fn document(results: &Results) -> String {
+    let sign = match results.verdict {
+        Verdict::Differences => "⚠️",
+        Verdict::NoneFound => "🔍",
+        Verdict::Equivalent => "✅",
+        Verdict::CouldNotRun => "❌",
+    };
+    let mut text = format!(
+        "### {sign} Changeling: {}\n\n",
+        markdown(&wording::verdict(results))
+    );
+    let versions = &results.versions;
+    text.push_str(&format!(
+        "{} → {}, inputs: {}\n",
+        markdown_code(&printable_str(&versions.base.label)),
+        markdown_code(&printable_str(&versions.head.label)),
+        markdown(&results.bound.text)
+    ));
+    if let Some(error) = &results.error {
+        let lines: Vec<String> = error.lines().map(visible).collect();
+        text.push('\n');
+        text.push_str(&markdown_block(&lines.join("\n"), "text"));
+    }
+    push_table(&mut text, results);
+    for (number, difference) in results.differences.iter().enumerate() {
+        let details = details(difference, number + 1);
+        if text.len() + details.len() > LIMIT {
+            let left = results.differences.len() - number;
+            text.push_str(&format!("\n{left} more in the HTML report.\n"));
+            break;
+        }
+        text.push_str(&details);
+    }
+    push_exploration(&mut text, results);
+    text
+}
+
+fn push_table(text: &mut String, results: &Results) {
+    if results.differences.is_empty() {
+        return;
+    }
+    text.push_str("\n| | kind | what | input | enters |\n|--:|---|---|---|---|\n");
+    for (number, difference) in results.differences.iter().take(50).enumerate() {
+        let places: Vec<String> = difference
+            .changes
+            .iter()
+            .take(3)
+            .map(|change| markdown_code(&wording::change_place(change)))
+            .collect();
+        text.push_str(&format!(
+            "| {} | {} | {} | {} | {} |\n",
+            number + 1,
+            difference.kind.text(),
+            markdown(&printable_str(&difference.title)),
+            input_cell(&difference.input),
+            places.join("<br>")
+        ));
+    }
+    if results.differences.len() > 50 {
+        text.push_str(&format!(
+            "\n{} more rows left out.\n",
+            results.differences.len() - 50
+        ));
+    }
+}
+
+fn input_cell(input: &InputView) -> String {
+    let streams: Vec<String> = input
+        .streams
+        .iter()
+        .map(|stream| {
+            let bytes = view::line(&stream.bytes, 40);
+            format!(
+                "{} {}",
+                markdown(&printable_str(&stream.label)),
+                markdown_code(&bytes)
+            )
+        })
+        .collect();
+    streams.join("<br>")
+}
+
+fn details(difference: &Difference, number: usize) -> String {
+    let mut text = format!(
+        "\n<details><summary>{number}. {}: {}</summary>\n\n",
+        difference.kind.text(),
+        // Not Markdown here, but mentions are still found.
+        escape::html(&printable_str(&difference.title)).replace('@', "@<!-- -->")
+    );
+    if difference.group_size > 1 {
+        text.push_str(&format!(
+            "{} inputs show it; this is the simplest.\n\n",
+            wording::grouped(difference.group_size)
+        ));
+    }
+    for stream in &difference.input.streams {
+        text.push_str(&format!("{}:\n\n", markdown(&printable_str(&stream.label))));
+        text.push_str(&markdown_block(
+            &view::input(&stream.bytes, 400).join("\n"),
+            "text",
+        ));
+        text.push('\n');
+    }
+    text.push_str(&format!(
+        "| base | head |\n|---|---|\n| {} | {} |\n\n",
+        markdown(&difference.base.end.text()),
+        markdown(&difference.head.end.text())
+    ));
+    let (base, head) = (&difference.base, &difference.head);
+    push_diff(&mut text, "stdout", &base.stdout, &head.stdout);
+    push_diff(&mut text, "stderr", &base.stderr, &head.stderr);
+    for (name, base, head) in pairing::files(base, head) {
+        push_diff(
+            &mut text,
+            &format!("file {}", printable_str(name)),
+            base,
+            head,
+        );
+    }
+    for (name, base, head) in pairing::observed(base, head) {
+        let name = format!("observed {}", printable_str(name));
+        push_diff(&mut text, &name, base.as_bytes(), head.as_bytes());
+    }
+    for change in &difference.changes {
+        text.push_str(&format!(
+            "Enters {}:\n\n",
+            markdown_code(&wording::change_place(change))
+        ));
+        if !change.hunk.is_empty() {
+            let lines: Vec<String> = change.hunk.lines().take(40).map(visible).collect();
+            text.push_str(&markdown_block(&lines.join("\n"), "diff"));
+            text.push('\n');
+        }
+    }
+    let script = format!("sh {}/reproduce.sh", printable_str(&difference.case));
+    text.push_str(&format!(
+        "Reproduce: {}\n\n</details>\n",
+        markdown_code(&script)
+    ));
+    text
+}
+
+fn push_diff(text: &mut String, name: &str, base: &[u8], head: &[u8]) {
+    let rows = rows(
+        base,
+        head,
+        Amount {
+            context: 2,
+            rows: 40,
+            width: 160,
+        },
+    );
+    if rows.is_empty() {
+        return;
+    }
+    let whole = |spans: &[Span]| {
+        spans
+            .iter()
+            .map(|span| span.text.as_str())
+            .collect::<String>()
+    };
+    let mut diff = String::new();
+    let mut added = String::new();
+    for row in rows {
+        // Removed lines stand before added ones, as readers of diffs expect.
+        if !matches!(row, Row::Different { .. }) {
+            diff.push_str(&std::mem::take(&mut added));
+        }
+        match row {
+            Row::Same(spans) => diff.push_str(&format!("  {}\n", whole(&spans))),
+            Row::Different { base, head } => {
+                if let Some(spans) = base {
+                    diff.push_str(&format!("- {}\n", whole(&spans)));
+                }
+                if let Some(spans) = head {
+                    added.push_str(&format!("+ {}\n", whole(&spans)));
+                }
+            }
+            Row::Skipped(n) => diff.push_str(&format!("@@ {n} equal lines @@\n")),
+            Row::Cut(n) => diff.push_str(&format!("@@ {n} more rows @@\n")),
+        }
+    }
+    diff.push_str(&added);
+    text.push_str(&format!(
+        "{}:\n\n{}\n",
+        markdown(name),
+        markdown_block(&diff, "diff")
+    ));
+}
+
+fn push_exploration(text: &mut String, results: &Results) {
+    if results.verdict == Verdict::CouldNotRun {
+        return;
+    }
+    text.push_str("\n<details><summary>What was explored</summary>\n\n");
+    for line in wording::exploration(results) {
+        text.push_str(&format!("- {}\n", markdown(&line)));
+    }
+    for warning in &results.warnings {
+        text.push_str(&format!("- warning: {}\n", markdown(&visible(warning))));
+    }
+    let apart = [
+        (results.suspected.len() as u64, "suspected, not confirmed"),
+        (
+            results.undefined.len() as u64,
+            "resting on undefined behaviour",
+        ),
+        (results.unstable.len() as u64, "unstable"),
+        (results.accepted.count, "accepted before"),
+    ];
+    for (count, what) in apart.into_iter().filter(|(count, _)| *count > 0) {
+        text.push_str(&format!("- {} {what}\n", wording::grouped(count)));
+    }
+    if !results.losses.is_empty() {
+        text.push_str("\n| lost | where | why |\n|--:|---|---|\n");
+        let mut losses: Vec<_> = results.losses.iter().collect();
+        losses.sort_by_key(|loss| std::cmp::Reverse(loss.count));
+        for loss in losses.iter().take(10) {
+            text.push_str(&format!(
+                "| {} | {} | {} |\n",
+                wording::grouped(loss.count),
+                markdown_code(&wording::loss_place(loss)),
+                markdown(&printable_str(&loss.reason))
+            ));
+        }
+    }
+    text.push_str("\n</details>\n");
+}

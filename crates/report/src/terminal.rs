@@ -1,0 +1,451 @@
+//! The summary for a terminal, and `summary.txt`.
+
+use crate::compare::{Amount, Row, Span, rows};
+use crate::escape::{printable_str, visible};
+use crate::results::{Difference, Results, StreamView, Verdict};
+use crate::{view, wording};
+use std::io::IsTerminal as _;
+use unicode_width::UnicodeWidthStr as _;
+
+/// How text may be drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Style {
+    pub colour: bool,
+    pub width: usize,
+}
+
+impl Style {
+    pub const fn plain(width: usize) -> Style {
+        Style {
+            colour: false,
+            width,
+        }
+    }
+
+    /// For standard output: colour only on a terminal and without `NO_COLOR`.
+    pub fn detect() -> Style {
+        let stdout = std::io::stdout();
+        let terminal = stdout.is_terminal();
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let width = match terminal_size::terminal_size_of(&stdout) {
+            Some((terminal_size::Width(width), _)) => usize::from(width),
+            None => 100,
+        };
+        Style {
+            colour: terminal && !dumb && !refused,
+            width: width.clamp(40, 160),
+        }
+    }
+
+    fn paint(self, code: &str, text: &str) -> String {
+        if self.colour && !text.is_empty() {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    fn bold(self, text: &str) -> String {
+        self.paint("1", text)
+    }
+
+    fn dim(self, text: &str) -> String {
+        self.paint("2", text)
+    }
+}
+
+const BASE: &str = "1;36";
+const HEAD: &str = "1;33";
+const INDENT: &str = "    ";
+
+/// The whole summary; `out` is the output directory as the user knows it.
+pub fn summary(results: &Results, out: &str, style: Style) -> String {
+    let mut text = String::new();
+    text.push_str(&style.paint(verdict_colour(results), &wording::verdict(results)));
+    text.push('\n');
+    if let Some(error) = &results.error {
+        for line in error.lines().skip(1) {
+            text.push_str(&format!("  {}\n", visible(line)));
+        }
+    }
+    for warning in &results.warnings {
+        text.push_str(&format!(
+            "  {} {}\n",
+            style.paint("33", "warning:"),
+            visible(warning)
+        ));
+    }
+    for (number, difference) in results.differences.iter().enumerate() {
+        text.push('\n');
+        push_difference(&mut text, difference, number + 1, out, style);
+    }
+    push_others(&mut text, results, style);
+    push_losses(&mut text, results, style);
+    if results.verdict != Verdict::CouldNotRun {
+        text.push_str(&heading("explored", style));
+        for line in wording::exploration(results) {
+            push_wrapped(&mut text, &line, style);
+        }
+    }
+    let steps = wording::next_steps(results, &printable_str(out));
+    if !steps.is_empty() {
+        text.push_str(&heading("next", style));
+        for step in steps {
+            text.push_str(&format!("  {step}\n"));
+        }
+    }
+    text
+}
+
+/// One difference in full, for places that show one at a time.
+pub fn difference(difference: &Difference, style: Style) -> String {
+    let mut text = String::new();
+    push_difference(&mut text, difference, 1, ".", style);
+    text
+}
+
+fn verdict_colour(results: &Results) -> &'static str {
+    match results.verdict {
+        Verdict::Differences => "1;33",
+        Verdict::NoneFound => "1",
+        Verdict::Equivalent => "1;32",
+        Verdict::CouldNotRun => "1;31",
+    }
+}
+
+fn heading(text: &str, style: Style) -> String {
+    format!("\n{}\n", style.bold(text))
+}
+
+fn push_difference(
+    text: &mut String,
+    difference: &Difference,
+    number: usize,
+    out: &str,
+    style: Style,
+) {
+    let group = match difference.group_size {
+        0 | 1 => String::new(),
+        n => style.dim(&format!("  ({} inputs show it)", wording::grouped(n))),
+    };
+    let kind = style.paint(
+        if difference.kind.is_severe() {
+            "1;31"
+        } else {
+            "1;33"
+        },
+        difference.kind.text(),
+    );
+    text.push_str(&format!(
+        "{} {kind}{group}\n",
+        style.bold(&format!("{number}."))
+    ));
+    if !difference.title.is_empty() {
+        text.push_str(&format!("{INDENT}{}\n", printable_str(&difference.title)));
+    }
+    for stream in &difference.input.streams {
+        push_stream(text, stream, style);
+    }
+    let fixed = difference
+        .input
+        .arguments
+        .iter()
+        .any(|argument| argument.stream.is_none());
+    if fixed {
+        let words: Vec<String> = difference
+            .input
+            .arguments
+            .iter()
+            .map(|argument| format!("\"{}\"", view::line(&argument.bytes, 60)))
+            .collect();
+        text.push_str(&format!(
+            "{INDENT}{} {}\n",
+            style.dim("arguments"),
+            words.join(" ")
+        ));
+    }
+    push_outcomes(text, difference, style);
+    for change in &difference.changes {
+        let function = match change.function.as_str() {
+            "" => String::new(),
+            name => format!(" in {}", printable_str(name)),
+        };
+        let place = wording::change_place(change);
+        text.push_str(&format!(
+            "{INDENT}{} {place}{function}\n",
+            style.dim("enters")
+        ));
+        push_hunk(text, &change.hunk, style);
+    }
+    if let Some(place) = &difference.parting {
+        let place = format!("{}:{}", printable_str(&place.file), place.line);
+        text.push_str(&format!("{INDENT}{} {place}\n", style.dim("paths part at")));
+    }
+    let script = printable_str(&format!("{out}/{}/reproduce.sh", difference.case));
+    text.push_str(&format!("{INDENT}{} sh {script}\n", style.dim("reproduce")));
+}
+
+fn push_stream(text: &mut String, stream: &StreamView, style: Style) {
+    let label = printable_str(&stream.label);
+    let room = style.width.saturating_sub(label.len() + 8).max(20);
+    let lines = view::input(&stream.bytes, room);
+    for (at, line) in lines.iter().enumerate() {
+        let label = if at == 0 {
+            style.dim(&label)
+        } else {
+            " ".repeat(label.width())
+        };
+        text.push_str(&format!("{INDENT}{label} {line}\n"));
+    }
+}
+
+fn push_outcomes(text: &mut String, difference: &Difference, style: Style) {
+    let column = (style.width.saturating_sub(INDENT.len() + 3) / 2).max(16);
+    let (base, head) = (&difference.base, &difference.head);
+    let plain = |text: String, marked| vec![Span { text, marked }];
+    push_cells(
+        text,
+        &plain("base".into(), true),
+        &plain("head".into(), true),
+        column,
+        style,
+        true,
+    );
+    let ends = base.end != head.end;
+    push_cells(
+        text,
+        &plain(base.end.text(), ends),
+        &plain(head.end.text(), ends),
+        column,
+        style,
+        false,
+    );
+    if base.finding != head.finding {
+        let show = |finding: &Option<String>| {
+            plain(
+                finding
+                    .as_deref()
+                    .map_or("no finding".into(), printable_str),
+                finding.is_some(),
+            )
+        };
+        push_cells(
+            text,
+            &show(&base.finding),
+            &show(&head.finding),
+            column,
+            style,
+            false,
+        );
+    }
+    let amount = Amount {
+        context: 1,
+        rows: 12,
+        width: column,
+    };
+    let mut parts = vec![
+        (
+            "stdout".to_owned(),
+            rows(&base.stdout, &head.stdout, amount),
+        ),
+        (
+            "stderr".to_owned(),
+            rows(&base.stderr, &head.stderr, amount),
+        ),
+    ];
+    for (name, base, head) in crate::pairing::files(base, head) {
+        parts.push((
+            format!("file {}", printable_str(name)),
+            rows(base, head, amount),
+        ));
+    }
+    for (name, base, head) in crate::pairing::observed(base, head) {
+        let part = rows(base.as_bytes(), head.as_bytes(), amount);
+        parts.push((format!("observed {}", printable_str(name)), part));
+    }
+    for (name, rows) in parts {
+        if rows.is_empty() {
+            continue;
+        }
+        text.push_str(&format!("{INDENT}{}\n", style.dim(&name)));
+        for row in rows {
+            match row {
+                Row::Same(spans) => push_cells(text, &spans, &spans, column, style, false),
+                Row::Different { base, head } => push_cells(
+                    text,
+                    base.as_deref().unwrap_or_default(),
+                    head.as_deref().unwrap_or_default(),
+                    column,
+                    style,
+                    false,
+                ),
+                Row::Skipped(n) => {
+                    let note = format!(
+                        "… {} …",
+                        wording::plural(n as u64, "equal line", "equal lines")
+                    );
+                    text.push_str(&format!("{INDENT}{}\n", style.dim(&note)));
+                }
+                Row::Cut(n) => {
+                    let note = format!("… {} more", wording::plural(n as u64, "row", "rows"));
+                    text.push_str(&format!("{INDENT}{}\n", style.dim(&note)));
+                }
+            }
+        }
+    }
+}
+
+/// One row of the table. Without colour, carets stand under the marked parts.
+fn push_cells(
+    text: &mut String,
+    base: &[Span],
+    head: &[Span],
+    column: usize,
+    style: Style,
+    titles: bool,
+) {
+    let (left, used, left_marks) = cell(base, column, BASE, style);
+    let (right, _, right_marks) = cell(head, column, HEAD, style);
+    let pad = " ".repeat(column.saturating_sub(used));
+    let line = format!("{INDENT}{left}{pad} {} {right}", style.dim("│"));
+    text.push_str(line.trim_end());
+    text.push('\n');
+    if style.colour || titles || (left_marks.trim().is_empty() && right_marks.trim().is_empty()) {
+        return;
+    }
+    let line = format!("{INDENT}{left_marks:<column$} │ {right_marks}");
+    text.push_str(line.trim_end());
+    text.push('\n');
+}
+
+/// The painted cell, its width, and a line of carets.
+fn cell(spans: &[Span], column: usize, colour: &str, style: Style) -> (String, usize, String) {
+    let mut painted = String::new();
+    let mut marks = String::new();
+    let mut used = 0;
+    for span in spans {
+        let mut part = String::new();
+        for c in span.text.chars() {
+            let width = c.to_string().width();
+            if used + width > column {
+                break;
+            }
+            used += width;
+            part.push(c);
+            marks.push_str(&(if span.marked { "^" } else { " " }).repeat(width));
+        }
+        painted.push_str(&if span.marked {
+            style.paint(colour, &part)
+        } else {
+            part
+        });
+    }
+    (painted, used, marks)
+}
+
+fn push_hunk(text: &mut String, hunk: &str, style: Style) {
+    const LINES: usize = 12;
+    for (at, line) in hunk.lines().enumerate() {
+        if at == LINES {
+            let more = wording::count((hunk.lines().count() - LINES) as u64, "more line");
+            text.push_str(&format!("{INDENT}  {}\n", style.dim(&format!("… {more}"))));
+            break;
+        }
+        let shown: String = visible(line)
+            .chars()
+            .take(style.width.saturating_sub(8))
+            .collect();
+        let shown = match line.bytes().next() {
+            Some(b'-') => style.paint("36", &shown),
+            Some(b'+') => style.paint("33", &shown),
+            _ => style.dim(&shown),
+        };
+        text.push_str(&format!("{INDENT}  {shown}\n"));
+    }
+}
+
+fn push_others(text: &mut String, results: &Results, style: Style) {
+    let mut lines = Vec::new();
+    if results.accepted.count > 0 {
+        lines.push(format!(
+            "accepted before, not shown: {}",
+            wording::count(results.accepted.count, "difference")
+        ));
+    }
+    for suspected in &results.suspected {
+        let title = printable_str(&suspected.title);
+        lines.push(format!(
+            "suspected, not confirmed: {title}: {}",
+            printable_str(&suspected.reason)
+        ));
+    }
+    for undefined in &results.undefined {
+        let title = printable_str(&undefined.title);
+        lines.push(format!(
+            "undefined behaviour: {title}: {}",
+            printable_str(&undefined.detail)
+        ));
+    }
+    if !results.unstable.is_empty() {
+        let inputs = wording::count(results.unstable.len() as u64, "input");
+        let first = printable_str(&results.unstable[0].detail);
+        lines.push(format!(
+            "unstable, a version disagrees with itself on {inputs}: {first}"
+        ));
+    }
+    if !lines.is_empty() {
+        text.push_str(&heading("also", style));
+        for line in lines {
+            push_wrapped(text, &line, style);
+        }
+    }
+}
+
+fn push_losses(text: &mut String, results: &Results, style: Style) {
+    if results.losses.is_empty() {
+        return;
+    }
+    text.push_str(&heading("symbolic input was lost", style));
+    let mut losses: Vec<_> = results.losses.iter().collect();
+    losses.sort_by_key(|loss| std::cmp::Reverse(loss.count));
+    for loss in losses.iter().take(8) {
+        let bytes = match wording::loss_bytes(loss) {
+            bytes if bytes.is_empty() => String::new(),
+            bytes => format!(" ({bytes})"),
+        };
+        let line = format!(
+            "{}× {} {}: {}{bytes}",
+            wording::grouped(loss.count),
+            loss.version.name(),
+            wording::loss_place(loss),
+            printable_str(&loss.reason)
+        );
+        push_wrapped(text, &line, style);
+    }
+    if losses.len() > 8 {
+        let more = wording::count(losses.len() as u64 - 8, "more place");
+        text.push_str(&format!(
+            "  {}\n",
+            style.dim(&format!("… {more}, see results.json"))
+        ));
+    }
+}
+
+fn push_wrapped(text: &mut String, line: &str, style: Style) {
+    let room = style.width.saturating_sub(4).max(30);
+    let mut used = 0;
+    text.push_str("  ");
+    for (at, word) in line.split(' ').enumerate() {
+        if at > 0 && used + 1 + word.width() > room {
+            text.push_str("\n    ");
+            used = 0;
+        } else if at > 0 {
+            text.push(' ');
+            used += 1;
+        }
+        text.push_str(word);
+        used += word.width();
+    }
+    text.push('\n');
+}

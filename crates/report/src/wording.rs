@@ -1,0 +1,272 @@
+//! Sentences that several reports share.
+
+use crate::escape::printable_str;
+use crate::results::{Change, Loss, Results, Stopped, Verdict};
+
+/// The verdict in one line.
+pub fn verdict(results: &Results) -> String {
+    let stats = &results.stats;
+    let found = results.differences.len();
+    if results.stopped == Stopped::Running {
+        return match found {
+            0 => format!("running: no difference so far, {}", effort(results)),
+            n => format!(
+                "running: {} so far, {}",
+                count(n as u64, "difference"),
+                effort(results)
+            ),
+        };
+    }
+    match results.verdict {
+        Verdict::Differences => {
+            let all: u64 = results
+                .differences
+                .iter()
+                .map(|d| d.group_size.max(1))
+                .sum();
+            let inputs = if all > found as u64 {
+                format!(" on {} of the inputs tried", grouped(all))
+            } else {
+                String::new()
+            };
+            format!(
+                "differences found: {}{inputs}, each replayed natively",
+                found
+            )
+        }
+        Verdict::NoneFound => match &results.inconclusive {
+            Some(reason) => format!(
+                "no difference found, inconclusive: {}",
+                printable_str(reason)
+            ),
+            None => format!("no difference found in {}", effort(results)),
+        },
+        Verdict::Equivalent => format!(
+            "equivalent for all inputs with {}: {} explored, nothing left out",
+            printable_str(&results.bound.text),
+            match stats.pairs {
+                1 => "the only pair of paths".into(),
+                n => format!("all {} pairs of paths", grouped(n)),
+            }
+        ),
+        Verdict::CouldNotRun => {
+            let error = results.error.as_deref().unwrap_or("no reason was given");
+            format!(
+                "could not run: {}",
+                printable_str(error.lines().next().unwrap_or_default())
+            )
+        }
+    }
+}
+
+fn effort(results: &Results) -> String {
+    let stats = &results.stats;
+    format!(
+        "{}, {} and {}",
+        count(stats.runs, "run"),
+        pairs(stats.pairs),
+        duration(stats.seconds)
+    )
+}
+
+/// What was explored, and what was not.
+pub fn exploration(results: &Results) -> Vec<String> {
+    let stats = &results.stats;
+    let mut out = vec![format!(
+        "explored {} in {} and {} ({} without an answer); {}",
+        pairs(stats.pairs),
+        count(stats.runs, "run"),
+        plural(stats.queries, "query", "queries"),
+        grouped(stats.unknown),
+        stopped(results.stopped),
+    )];
+    out.push(format!("inputs: {}", printable_str(&results.bound.text)));
+    let coverage = &results.coverage;
+    if coverage.changed_lines > 0 {
+        out.push(format!(
+            "changed lines executed: {} of {}",
+            coverage.covered_changed_lines, coverage.changed_lines
+        ));
+    }
+    let unreached: Vec<String> = results
+        .changes
+        .iter()
+        .filter(|change| change.runs == Some(0))
+        .map(change_place)
+        .collect();
+    if !unreached.is_empty() {
+        out.push(format!("changes no run entered: {}", unreached.join(", ")));
+    }
+    for left in results.unexplored.iter().filter(|left| left.count > 0) {
+        out.push(format!(
+            "not explored: {} {}",
+            grouped(left.count),
+            printable_str(&left.what)
+        ));
+    }
+    if stats.concretizations > 0 {
+        let places = results.losses.len() as u64;
+        out.push(format!(
+            "symbolic input was given up {} at {}: what depends on it there was not explored",
+            plural(stats.concretizations, "time", "times"),
+            count(places, "place"),
+        ));
+    }
+    out
+}
+
+pub fn stopped(stopped: Stopped) -> &'static str {
+    match stopped {
+        Stopped::Running => "the search is still running",
+        Stopped::Exhausted => "nothing is left to explore",
+        Stopped::Time => "stopped because the time is spent",
+        Stopped::Runs => "stopped because the runs are spent",
+        Stopped::Memory => "stopped because the memory is spent",
+        Stopped::Enough => "stopped because enough differences were found",
+        Stopped::Interrupted => "stopped by the user",
+        Stopped::Error => "stopped by an error",
+    }
+}
+
+/// What a reader may want to do now.
+pub fn next_steps(results: &Results, out: &str) -> Vec<String> {
+    let mut steps = Vec::new();
+    if let Some(first) = results.differences.first() {
+        let case = printable_str(&format!("{out}/{}", first.case));
+        steps.push(format!(
+            "sh {case}/reproduce.sh      see it without Changeling"
+        ));
+        steps.push(format!(
+            "changeling replay {case}      run it again on both versions"
+        ));
+        steps.push(format!("changeling accept {case}      if it is intended"));
+    }
+    match results.stopped {
+        Stopped::Time => steps.push("--resume --time 10m      search on for longer".into()),
+        Stopped::Runs => steps.push("--resume --runs N      search on with more runs".into()),
+        Stopped::Memory => steps.push("--memory SIZE      give the search more memory".into()),
+        Stopped::Interrupted => steps.push("--resume      go on where it stopped".into()),
+        _ => {}
+    }
+    if results.coverage.covered_changed_lines < results.coverage.changed_lines {
+        steps.push("--seed PATH      start from inputs that come closer to the change".into());
+    }
+    steps
+}
+
+/// `a.c:12-14`, printable.
+pub fn change_place(change: &Change) -> String {
+    format!("{}:{}", printable_str(&change.file), change.lines)
+}
+
+/// `a.c:12 strtod`, printable.
+pub fn loss_place(loss: &Loss) -> String {
+    let place = match loss.line {
+        0 => printable_str(&loss.file),
+        line => format!("{}:{line}", printable_str(&loss.file)),
+    };
+    match &loss.call {
+        Some(call) => format!("{place} in {}", printable_str(call)),
+        None => place,
+    }
+}
+
+/// `stdin[0..3], arg1[2]`, printable.
+pub fn loss_bytes(loss: &Loss) -> String {
+    let ranges: Vec<String> = loss
+        .bytes
+        .iter()
+        .map(|range| {
+            let stream = printable_str(&range.stream);
+            if range.first == range.last {
+                format!("{stream}[{}]", range.first)
+            } else {
+                format!("{stream}[{}..{}]", range.first, range.last)
+            }
+        })
+        .collect();
+    ranges.join(", ")
+}
+
+pub fn pairs(n: u64) -> String {
+    plural(n, "pair of paths", "pairs of paths")
+}
+
+pub fn count(n: u64, noun: &str) -> String {
+    plural(n, noun, &format!("{noun}s"))
+}
+
+pub fn plural(n: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(n), if n == 1 { one } else { many })
+}
+
+/// `1,234,567`.
+pub fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+pub fn duration(seconds: f64) -> String {
+    if seconds < 0.995 {
+        format!("{:.0} ms", seconds.max(0.0) * 1000.0)
+    } else if seconds < 99.5 {
+        format!("{seconds:.1} s")
+    } else {
+        let whole = seconds.round() as u64;
+        match whole / 3600 {
+            0 => format!("{} min {} s", whole / 60, whole % 60),
+            hours => format!("{hours} h {} min", whole / 60 % 60),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::{Bound, Versions};
+
+    fn results(verdict: Verdict, stopped: Stopped) -> Results {
+        let bound = Bound {
+            text: "stdin of up to 8 bytes".into(),
+            streams: Vec::new(),
+        };
+        let mut results = Results::new(bound, Versions::default());
+        results.verdict = verdict;
+        results.stopped = stopped;
+        results.stats.pairs = 27;
+        results.stats.runs = 1234;
+        results.stats.seconds = 1.25;
+        results
+    }
+
+    #[test]
+    fn each_verdict_has_its_line() {
+        let equivalent = results(Verdict::Equivalent, Stopped::Exhausted);
+        let expected = "equivalent for all inputs with stdin of up to 8 bytes: \
+                        all 27 pairs of paths explored, nothing left out";
+        assert_eq!(verdict(&equivalent), expected);
+        let none = results(Verdict::NoneFound, Stopped::Time);
+        let expected = "no difference found in 1,234 runs, 27 pairs of paths and 1.2 s";
+        assert_eq!(verdict(&none), expected);
+        let mut error = results(Verdict::CouldNotRun, Stopped::Error);
+        error.error = Some("a.c:3: \u{1b}[31mno\nmore".into());
+        assert_eq!(verdict(&error), "could not run: a.c:3: \\x1b[31mno");
+    }
+
+    #[test]
+    fn numbers_are_readable() {
+        assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(grouped(12), "12");
+        assert_eq!(duration(0.0123), "12 ms");
+        assert_eq!(duration(75.0), "75.0 s");
+        assert_eq!(duration(3725.0), "1 h 2 min");
+        assert_eq!(duration(200.0), "3 min 20 s");
+    }
+}
