@@ -29,7 +29,9 @@ pub fn write_once(directory: &Path, name: &str, text: &str) -> Result<PathBuf, B
     std::fs::create_dir_all(directory).map_err(failed)?;
     let draft = tempfile::NamedTempFile::new_in(directory).map_err(failed)?;
     std::fs::write(draft.path(), text).map_err(failed)?;
-    let mut permissions = std::fs::metadata(draft.path()).map_err(failed)?.permissions();
+    let mut permissions = std::fs::metadata(draft.path())
+        .map_err(failed)?
+        .permissions();
     std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o755);
     std::fs::set_permissions(draft.path(), permissions).map_err(failed)?;
     draft.persist(&path).map_err(|e| failed(e.error))?;

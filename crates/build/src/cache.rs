@@ -64,7 +64,9 @@ impl Cache {
             let path = root.join(part);
             std::fs::create_dir_all(&path).map_err(|e| BuildError::io(WRITE, &path, e))?;
         }
-        let root = root.canonicalize().map_err(|e| BuildError::io(READ, root, e))?;
+        let root = root
+            .canonicalize()
+            .map_err(|e| BuildError::io(READ, root, e))?;
         let cache = Cache { root };
         cache.remove_stale_work();
         Ok(cache)
@@ -79,7 +81,9 @@ impl Cache {
         let manifests = std::fs::read_dir(self.root.join("requests").join(request)).ok()?;
         for manifest in manifests.flatten() {
             let path = manifest.path();
-            let Some(key) = path.file_stem().and_then(|stem| stem.to_str()) else { continue };
+            let Some(key) = path.file_stem().and_then(|stem| stem.to_str()) else {
+                continue;
+            };
             if self.still_true(&path) {
                 if let Some(built) = self.load(key) {
                     return Some(built);
@@ -92,11 +96,17 @@ impl Cache {
     pub fn work(&self) -> Result<Work, BuildError> {
         let parent = self.root.join("work");
         let failed = |e| BuildError::io(WRITE, &parent, e);
-        let directory = tempfile::Builder::new().prefix("").tempdir_in(&parent).map_err(failed)?;
+        let directory = tempfile::Builder::new()
+            .prefix("")
+            .tempdir_in(&parent)
+            .map_err(failed)?;
         let lock = File::create(directory.path().join("lock")).map_err(failed)?;
         lock.lock().map_err(failed)?;
         std::fs::create_dir(directory.path().join("entry")).map_err(failed)?;
-        Ok(Work { directory, _lock: lock })
+        Ok(Work {
+            directory,
+            _lock: lock,
+        })
     }
 
     /// Makes the work's entry directory an entry of the cache. Paths in `built`
@@ -131,12 +141,16 @@ impl Cache {
         }
         let requests = self.root.join("requests").join(request);
         std::fs::create_dir_all(&requests).map_err(|e| BuildError::io(WRITE, &requests, e))?;
-        let manifest = Manifest { format: BUILT_FORMAT, reads: digested };
+        let manifest = Manifest {
+            format: BUILT_FORMAT,
+            reads: digested,
+        };
         let draft = work.path().join("manifest.json");
         write_json(&draft, &manifest)?;
         let path = requests.join(format!("{}.json", built.key));
         std::fs::rename(&draft, &path).map_err(|e| BuildError::io(WRITE, &path, e))?;
-        self.load(&built.key).ok_or_else(|| BuildError::NotFound(target))
+        self.load(&built.key)
+            .ok_or_else(|| BuildError::NotFound(target))
     }
 
     fn load(&self, key: &str) -> Option<Built> {
@@ -161,8 +175,12 @@ impl Cache {
     }
 
     fn still_true(&self, manifest: &Path) -> bool {
-        let Ok(text) = std::fs::read(manifest) else { return false };
-        let Ok(manifest) = serde_json::from_slice::<Manifest>(&text) else { return false };
+        let Ok(text) = std::fs::read(manifest) else {
+            return false;
+        };
+        let Ok(manifest) = serde_json::from_slice::<Manifest>(&text) else {
+            return false;
+        };
         manifest.format == BUILT_FORMAT
             && manifest
                 .reads
@@ -179,7 +197,9 @@ impl Cache {
 
     /// Removes what killed processes have left.
     fn remove_stale_work(&self) {
-        let Ok(works) = std::fs::read_dir(self.root.join("work")) else { return };
+        let Ok(works) = std::fs::read_dir(self.root.join("work")) else {
+            return;
+        };
         for work in works.flatten() {
             let lock = work.path().join("lock");
             let age = std::fs::metadata(&lock).or_else(|_| work.metadata());

@@ -116,7 +116,8 @@ fn walk(
         if EXCLUDED.iter().any(|excluded| name == *excluded) || skip.contains(&path) {
             continue;
         }
-        let metadata = std::fs::symlink_metadata(&path).map_err(|e| BuildError::io(READ, &path, e))?;
+        let metadata =
+            std::fs::symlink_metadata(&path).map_err(|e| BuildError::io(READ, &path, e))?;
         let kind = metadata.file_type();
         if kind.is_dir() {
             visit(&path, Kind::Directory)?;
@@ -137,8 +138,14 @@ mod tests {
 
     #[test]
     fn keys_tell_sequences_apart() {
-        assert_ne!(Key::new("a").with("bc").finish(), Key::new("a").with("b").with("c").finish());
-        assert_eq!(Key::new("a").with("b").finish(), Key::new("a").with("b").finish());
+        assert_ne!(
+            Key::new("a").with("bc").finish(),
+            Key::new("a").with("b").with("c").finish()
+        );
+        assert_eq!(
+            Key::new("a").with("b").finish(),
+            Key::new("a").with("b").finish()
+        );
     }
 
     #[test]

@@ -10,7 +10,10 @@ pub enum BuildError {
     #[error("there is no file or directory {}", .0.display())]
     NotFound(PathBuf),
     #[error("cannot read {}: {source}", path.display())]
-    Unreadable { path: PathBuf, source: std::io::Error },
+    Unreadable {
+        path: PathBuf,
+        source: std::io::Error,
+    },
     #[error("{} is not a program: {reason}", path.display())]
     NotAProgram { path: PathBuf, reason: String },
     #[error("the program has neither `main` nor `LLVMFuzzerTestOneInput`")]
@@ -22,37 +25,73 @@ pub enum BuildError {
     #[error("{} is for {found}, not for {}", path.display(), crate::tools::ARCHITECTURE)]
     Architecture { path: PathBuf, found: String },
     #[error("`{revision}` is not a revision of {}", repo.display())]
-    UnknownRevision { repo: PathBuf, revision: String, near: Vec<String>, shallow: bool },
+    UnknownRevision {
+        repo: PathBuf,
+        revision: String,
+        near: Vec<String>,
+        shallow: bool,
+    },
     #[error("{} is not in a git repository", .0.display())]
     NotARepository(PathBuf),
     #[error("`{revision}` uses submodules whose files are not in the repository")]
-    Submodules { repo: PathBuf, revision: String, paths: Vec<String> },
+    Submodules {
+        repo: PathBuf,
+        revision: String,
+        paths: Vec<String>,
+    },
     #[error("git failed: {action}")]
-    Git { repo: PathBuf, action: String, output: String },
+    Git {
+        repo: PathBuf,
+        action: String,
+        output: String,
+    },
     #[error("the build command failed ({status})")]
-    Command { command: String, place: PathBuf, status: String, output: String },
+    Command {
+        command: String,
+        place: PathBuf,
+        status: String,
+        output: String,
+    },
     #[error("the build command did not end within {seconds} s")]
-    Timeout { command: String, place: PathBuf, seconds: u64 },
+    Timeout {
+        command: String,
+        place: PathBuf,
+        seconds: u64,
+    },
     #[error("no build file found in {}", .0.display())]
     NoBuildCommand(PathBuf),
     #[error("the build produced no program with bitcode")]
     NoProgram { place: PathBuf, reason: String },
     #[error("the build produced several programs")]
-    SeveralPrograms { place: PathBuf, programs: Vec<String> },
+    SeveralPrograms {
+        place: PathBuf,
+        programs: Vec<String>,
+    },
     #[error("the cargo package has no target to choose: {reason}")]
-    CargoTarget { place: PathBuf, reason: String, targets: Vec<String> },
+    CargoTarget {
+        place: PathBuf,
+        reason: String,
+        targets: Vec<String>,
+    },
     #[error("the cargo package does not build")]
     Cargo { place: PathBuf, output: String },
     #[error("{} cannot be read as bitcode", path.display())]
     Bitcode { path: PathBuf, output: String },
-    #[error("rustc is built on LLVM {found}; its bitcode cannot be read by LLVM {}", crate::tools::LLVM)]
+    #[error(
+        "rustc is built on LLVM {found}; its bitcode cannot be read by LLVM {}",
+        crate::tools::LLVM
+    )]
     RustVersion { found: u32 },
     #[error("the disk is full")]
     DiskFull { place: PathBuf },
     #[error("`{tool}` is not installed")]
     ToolMissing { tool: String, package: String },
     #[error("{action} {}: {source}", path.display())]
-    Io { action: &'static str, path: PathBuf, source: std::io::Error },
+    Io {
+        action: &'static str,
+        path: PathBuf,
+        source: std::io::Error,
+    },
     #[error("{} is not a compilation database: {reason}", path.display())]
     CompileCommands { path: PathBuf, reason: String },
 }
@@ -113,7 +152,9 @@ impl BuildError {
             | BuildError::Git { output, .. }
             | BuildError::Command { output, .. }
             | BuildError::Cargo { output, .. }
-            | BuildError::Bitcode { output, .. } => Some(output).filter(|text| !text.is_empty()).map(String::as_str),
+            | BuildError::Bitcode { output, .. } => Some(output)
+                .filter(|text| !text.is_empty())
+                .map(String::as_str),
             _ => None,
         }
     }
@@ -175,16 +216,20 @@ impl BuildError {
             }
             std::io::ErrorKind::NotFound if action == READ => BuildError::NotFound(path),
             _ if action == READ => BuildError::Unreadable { path, source },
-            _ => BuildError::Io { action, path, source },
+            _ => BuildError::Io {
+                action,
+                path,
+                source,
+            },
         }
     }
 
     /// A tool's own message may be about a full disk; then that is what we say.
     pub(crate) fn or_disk_full(self, place: &Path) -> BuildError {
         match self.output() {
-            Some(output) if output.contains("No space left on device") => {
-                BuildError::DiskFull { place: place.to_path_buf() }
-            }
+            Some(output) if output.contains("No space left on device") => BuildError::DiskFull {
+                place: place.to_path_buf(),
+            },
             _ => self,
         }
     }

@@ -25,13 +25,22 @@ pub fn build_files(
 ) -> Result<Built, BuildError> {
     let mut paths = Vec::new();
     for file in files {
-        paths.push(file.canonicalize().map_err(|e| BuildError::io(READ, file, e))?);
+        paths.push(
+            file.canonicalize()
+                .map_err(|e| BuildError::io(READ, file, e))?,
+        );
     }
-    let mut request = Key::new("files").with(PREPARATION).with(clang_version()?).with(assets::digest_text());
+    let mut request = Key::new("files")
+        .with(PREPARATION)
+        .with(clang_version()?)
+        .with(assets::digest_text());
     paths.iter().for_each(|path| request.add_path(path));
     request.add("flags");
     options.flags.iter().for_each(|flag| request.add(flag));
-    options.variants.iter().for_each(|variant| request.add(variant.name()));
+    options
+        .variants
+        .iter()
+        .for_each(|variant| request.add(variant.name()));
     let directory = std::env::current_dir().map_err(|e| BuildError::io(READ, Path::new("."), e))?;
     request.add_path(&directory);
     let request = request.finish();
@@ -40,8 +49,19 @@ pub fn build_files(
     }
     let root = common_directory(&paths);
     let flags: Vec<OsString> = options.flags.iter().map(OsString::from).collect();
-    let units = units(&paths, &flags, &root, &directory, &assets::include_directory(cache)?)?;
-    let program = Program { units, root, link_flags: Invocation::parse(&flags, false).link, directory };
+    let units = units(
+        &paths,
+        &flags,
+        &root,
+        &directory,
+        &assets::include_directory(cache)?,
+    )?;
+    let program = Program {
+        units,
+        root,
+        link_flags: Invocation::parse(&flags, false).link,
+        directory,
+    };
     program.build(options, cache, &request)
 }
 
@@ -97,8 +117,11 @@ impl Program {
 
     /// How messages call the program.
     fn name(&self) -> String {
-        let names: Vec<String> =
-            self.units.iter().map(|unit| unit.translation.source.display().to_string()).collect();
+        let names: Vec<String> = self
+            .units
+            .iter()
+            .map(|unit| unit.translation.source.display().to_string())
+            .collect();
         names.join(" ")
     }
 
@@ -120,7 +143,11 @@ impl Program {
                     compiled.reads.extend(reads);
                 }
                 Part::Missing(reason) => compiled.missing.push(MissingObject {
-                    object: source.strip_prefix(&self.root).unwrap_or(source).display().to_string(),
+                    object: source
+                        .strip_prefix(&self.root)
+                        .unwrap_or(source)
+                        .display()
+                        .to_string(),
                     reason: reason.into(),
                 }),
             }
@@ -153,22 +180,39 @@ impl Program {
             let source = assets::write_once(work.path(), "harness.c", assets::HARNESS)?;
             command.args(["-x", "c"]).arg(source).args(["-x", "none"]);
         }
-        command.args(PLAIN_FLAGS).args(extra).arg("-Qunused-arguments").args(&self.link_flags).arg("-lm");
-        command.arg("-o").arg(work.entry().join(&name)).current_dir(&self.directory);
+        command
+            .args(PLAIN_FLAGS)
+            .args(extra)
+            .arg("-Qunused-arguments")
+            .args(&self.link_flags)
+            .arg("-lm");
+        command
+            .arg("-o")
+            .arg(work.entry().join(&name))
+            .current_dir(&self.directory);
         let finished = run(&mut command)?;
         if !finished.succeeded() {
-            let error = BuildError::Link { place: self.name(), output: finished.output };
+            let error = BuildError::Link {
+                place: self.name(),
+                output: finished.output,
+            };
             return Err(error.or_disk_full(work.path()));
         }
         Ok(name.into())
     }
 
     fn driver(&self) -> Tool {
-        if self.languages().any(|language| language == Language::Cpp) { Tool::ClangPlusPlus } else { Tool::Clang }
+        if self.languages().any(|language| language == Language::Cpp) {
+            Tool::ClangPlusPlus
+        } else {
+            Tool::Clang
+        }
     }
 
     fn languages(&self) -> impl Iterator<Item = Language> {
-        self.units.iter().filter_map(|unit| unit.translation.kind.language())
+        self.units
+            .iter()
+            .filter_map(|unit| unit.translation.kind.language())
     }
 
     /// What the traced binary is linked with: the user's libraries, and native
@@ -188,7 +232,11 @@ impl Program {
                 _ => {}
             }
         }
-        link.extend(self.link_flags.iter().map(|flag| flag.to_string_lossy().into_owned()));
+        link.extend(
+            self.link_flags
+                .iter()
+                .map(|flag| flag.to_string_lossy().into_owned()),
+        );
         if self.driver() == Tool::ClangPlusPlus {
             link.push("-lstdc++".into());
         }
@@ -205,7 +253,10 @@ struct Compiled {
 }
 
 enum Part {
-    Bitcode { module: PathBuf, reads: Vec<PathBuf> },
+    Bitcode {
+        module: PathBuf,
+        reads: Vec<PathBuf>,
+    },
     Missing(&'static str),
 }
 
@@ -223,10 +274,26 @@ impl Unit {
         let list = (self.translation.kind != Kind::Bitcode).then_some(list);
         let finished = translation.bitcode(module, list, None)?;
         self.check(finished, module)?;
-        let text = list.and_then(|list| std::fs::read_to_string(list).ok()).unwrap_or_default();
+        let text = list
+            .and_then(|list| std::fs::read_to_string(list).ok())
+            .unwrap_or_default();
         let directory = &self.translation.directory;
-        let reads = dependencies(&text).into_iter().map(|read| directory.join(read)).collect();
-        Ok(Part::Bitcode { module: module.to_path_buf(), reads })
+        let reads = dependencies(&text)
+            .into_iter()
+            .map(|read| directory.join(read))
+            .collect();
+        Ok(Part::Bitcode {
+            module: module.to_path_buf(),
+            reads,
+        })
+    }
+
+    /// Compiles to bitcode if there is any to be had.
+    pub fn module(&self, module: &Path) -> Result<Option<PathBuf>, BuildError> {
+        Ok(match self.bitcode(module, &module.with_extension("d"))? {
+            Part::Bitcode { module, .. } => Some(module),
+            Part::Missing(_) => None,
+        })
     }
 
     fn object(&self, object: &Path, extra: &[&str]) -> Result<PathBuf, BuildError> {
@@ -245,7 +312,11 @@ impl Unit {
             return Ok(());
         }
         let file = self.translation.source.clone();
-        Err(BuildError::Compile { file, output: finished.output }.or_disk_full(output))
+        Err(BuildError::Compile {
+            file,
+            output: finished.output,
+        }
+        .or_disk_full(output))
     }
 }
 
@@ -266,7 +337,12 @@ fn units(
         all.push("-fdebug-compilation-dir=.".into());
         all.extend(flags_for(flags, kind.language()));
         units.push(Unit {
-            translation: Translation { source: path.clone(), kind, flags: all, directory: directory.to_path_buf() },
+            translation: Translation {
+                source: path.clone(),
+                kind,
+                flags: all,
+                directory: directory.to_path_buf(),
+            },
         });
     }
     Ok(units)
@@ -290,7 +366,8 @@ mod tests {
 
     #[test]
     fn common_directory_holds_all() {
-        let common = |paths: &[&str]| common_directory(&paths.iter().map(PathBuf::from).collect::<Vec<_>>());
+        let common =
+            |paths: &[&str]| common_directory(&paths.iter().map(PathBuf::from).collect::<Vec<_>>());
         assert_eq!(common(&["/a/b/c.c"]), Path::new("/a/b"));
         assert_eq!(common(&["/a/b/c.c", "/a/d/e.c"]), Path::new("/a"));
         assert_eq!(common(&["/a/b.c", "/ab/c.c"]), Path::new("/"));

@@ -8,8 +8,12 @@ use std::path::{Path, PathBuf};
 
 /// Refuses files that can be no part of a program, before a tool says so less clearly.
 pub fn check_input(path: &Path, kind: Kind) -> Result<(), BuildError> {
-    let not_a_program =
-        |reason: &str| Err(BuildError::NotAProgram { path: path.to_path_buf(), reason: reason.into() });
+    let not_a_program = |reason: &str| {
+        Err(BuildError::NotAProgram {
+            path: path.to_path_buf(),
+            reason: reason.into(),
+        })
+    };
     if path.is_dir() {
         return not_a_program("it is a directory");
     }
@@ -18,9 +22,13 @@ pub fn check_input(path: &Path, kind: Kind) -> Result<(), BuildError> {
         Kind::Linkable => {
             let bytes = std::fs::read(path).map_err(|e| BuildError::io(READ, path, e))?;
             match contents(&bytes) {
-                Contents::Object | Contents::Archive | Contents::Executable => check_architecture(path, &bytes),
+                Contents::Object | Contents::Archive | Contents::Executable => {
+                    check_architecture(path, &bytes)
+                }
                 Contents::Bitcode => not_a_program("bitcode must be named .bc"),
-                Contents::Unknown => not_a_program("neither its name nor its contents are those of a source or an object"),
+                Contents::Unknown => not_a_program(
+                    "neither its name nor its contents are those of a source or an object",
+                ),
             }
         }
         _ => Ok(()),
@@ -63,10 +71,17 @@ pub fn check_architecture(path: &Path, bytes: &[u8]) -> Result<(), BuildError> {
         Ok(file) => format!("{:?}", file.architecture()).to_lowercase(),
         Err(_) => format!("something other than {ARCHITECTURE}"),
     };
-    Err(BuildError::Architecture { path: path.to_path_buf(), found })
+    Err(BuildError::Architecture {
+        path: path.to_path_buf(),
+        found,
+    })
 }
 
 /// The name of a file as users see it: relative to a root if it is below.
 pub fn relative(path: &Path, root: &Path) -> String {
-    path.strip_prefix(root).map(PathBuf::from).unwrap_or_else(|_| path.to_path_buf()).display().to_string()
+    path.strip_prefix(root)
+        .map(PathBuf::from)
+        .unwrap_or_else(|_| path.to_path_buf())
+        .display()
+        .to_string()
 }

@@ -5,22 +5,31 @@
 //! The user's files are only read: trees are built in a copy.
 
 mod assets;
+mod bitcode;
 mod cache;
+mod command;
+mod compile_commands;
 mod digest;
+mod directory;
 mod error;
+mod executable;
 mod files;
 mod inspect;
 mod parallel;
 mod prepare;
 mod process;
+mod revision;
 mod rust;
 pub mod stand_in;
 pub mod tools;
 mod translation;
+mod tree;
 mod version;
 
 pub use error::BuildError;
-pub use version::{BUILT_FORMAT, BuildOptions, Built, Language, MissingObject, Source, Variant, VariantBinary};
+pub use version::{
+    BUILT_FORMAT, BuildOptions, Built, Language, MissingObject, Source, Variant, VariantBinary,
+};
 
 /// Builds a version, or finds that it was built before.
 pub fn build(source: &Source, options: &BuildOptions) -> Result<Built, BuildError> {
@@ -30,11 +39,38 @@ pub fn build(source: &Source, options: &BuildOptions) -> Result<Built, BuildErro
             [file] if file.extension().is_some_and(|suffix| suffix == "rs") => {
                 rust::build_file(file, options, &cache)
             }
+            [file] if executable::is_executable(file) => {
+                executable::build_executable(file, options, &cache)
+            }
             _ => files::build_files(files, options, &cache),
         },
-        Source::Cargo { manifest_dir, target } => {
-            rust::build_package(manifest_dir, target.as_deref(), options, &cache)
+        Source::Cargo {
+            manifest_dir,
+            target,
+        } => rust::build_package(manifest_dir, target.as_deref(), options, &cache),
+        Source::Directory {
+            path,
+            command,
+            program,
+        } => directory::build_directory(
+            path,
+            command.as_deref(),
+            program.as_deref(),
+            options,
+            &cache,
+        ),
+        Source::Revision {
+            repo,
+            revision,
+            command,
+            program,
+        } => {
+            let (command, program) = (command.as_deref(), program.as_deref());
+            revision::build_revision(repo, revision, command, program, options, &cache)
         }
-        _ => Err(BuildError::NotAProgram { path: "source".into(), reason: "not yet".into() }),
+        Source::Bitcode(path) => bitcode::build_bitcode(path, options, &cache),
+        Source::CompileCommands { database, program } => {
+            compile_commands::build_database(database, program.as_deref(), options, &cache)
+        }
     }
 }

@@ -22,7 +22,9 @@ pub fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(usize, &T) -> R + Sync) 
             });
         }
     });
-    let results = results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let results = results
+        .into_inner()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
     results.into_iter().flatten().collect()
 }
 
@@ -31,6 +33,9 @@ mod tests {
     #[test]
     fn order_is_kept() {
         let items: Vec<usize> = (0..100).collect();
-        assert_eq!(super::map(&items, |i, &n| i + n), (0..100).map(|n| 2 * n).collect::<Vec<_>>());
+        assert_eq!(
+            super::map(&items, |i, &n| i + n),
+            (0..100).map(|n| 2 * n).collect::<Vec<_>>()
+        );
     }
 }

@@ -44,27 +44,42 @@ pub struct Facts {
 
 /// Puts modules together.
 pub fn link_modules(modules: &[PathBuf], output: &Path) -> Result<(), BuildError> {
-    let finished =
-        run(Tool::LlvmLink.command()?.args(modules).arg("--suppress-warnings").arg("-o").arg(output))?;
+    let finished = run(Tool::LlvmLink
+        .command()?
+        .args(modules)
+        .arg("--suppress-warnings")
+        .arg("-o")
+        .arg(output))?;
     if finished.succeeded() {
         return Ok(());
     }
     let place = output.parent().unwrap_or(output).to_path_buf();
     Err(match modules {
-        [module] => BuildError::Bitcode { path: module.clone(), output: finished.output },
-        _ => BuildError::Link { place: "bitcode of the whole program".into(), output: finished.output },
+        [module] => BuildError::Bitcode {
+            path: module.clone(),
+            output: finished.output,
+        },
+        _ => BuildError::Link {
+            place: "bitcode of the whole program".into(),
+            output: finished.output,
+        },
     }
     .or_disk_full(&place))
 }
 
 /// Prepares linked bitcode. `name` is what the user calls it.
 pub fn prepare(input: &Path, output: &Path, name: &str) -> Result<Facts, BuildError> {
-    let broken = |output: String| BuildError::Bitcode { path: PathBuf::from(name), output };
+    let broken = |output: String| BuildError::Bitcode {
+        path: PathBuf::from(name),
+        output,
+    };
     let context = Context::create();
     let module = Module::parse_bitcode_from_path(input, &context)
         .map_err(|message| broken(message.to_string()))?;
     check_architecture(&module, name)?;
-    let entry = entry_of(&module).ok_or_else(|| BuildError::NoEntry { place: name.to_string() })?;
+    let entry = entry_of(&module).ok_or_else(|| BuildError::NoEntry {
+        place: name.to_string(),
+    })?;
     let languages = languages_of(&module);
     keep_bodies(&module);
     let machine = target_machine().map_err(broken)?;
@@ -76,10 +91,19 @@ pub fn prepare(input: &Path, output: &Path, name: &str) -> Result<Facts, BuildEr
         let error = std::fs::File::create(output).err();
         return Err(match error {
             Some(error) => BuildError::io(crate::error::WRITE, output, error),
-            None => BuildError::DiskFull { place: output.to_path_buf() },
+            None => BuildError::DiskFull {
+                place: output.to_path_buf(),
+            },
         });
     }
     Ok(Facts { entry, languages })
+}
+
+/// Whether a module defines `main` or a harness.
+pub fn defines_entry(module: &Path) -> bool {
+    let context = Context::create();
+    Module::parse_bitcode_from_path(module, &context)
+        .is_ok_and(|module| entry_of(&module).is_some())
 }
 
 fn check_architecture(module: &Module, name: &str) -> Result<(), BuildError> {
@@ -89,12 +113,23 @@ fn check_architecture(module: &Module, name: &str) -> Result<(), BuildError> {
     if architecture == ARCHITECTURE {
         return Ok(());
     }
-    let found = if architecture.is_empty() { "an unknown architecture" } else { architecture };
-    Err(BuildError::Architecture { path: name.into(), found: found.to_string() })
+    let found = if architecture.is_empty() {
+        "an unknown architecture"
+    } else {
+        architecture
+    };
+    Err(BuildError::Architecture {
+        path: name.into(),
+        found: found.to_string(),
+    })
 }
 
 fn entry_of(module: &Module) -> Option<Entry> {
-    let defines = |name| module.get_function(name).is_some_and(|f| f.count_basic_blocks() > 0);
+    let defines = |name| {
+        module
+            .get_function(name)
+            .is_some_and(|f| f.count_basic_blocks() > 0)
+    };
     if defines("main") {
         Some(Entry::Main)
     } else if defines("LLVMFuzzerTestOneInput") {
@@ -109,13 +144,18 @@ fn entry_of(module: &Module) -> Option<Entry> {
 /// linker may find twice are hidden: code of shared libraries, which is not
 /// traced, must not end up in our copy of a template.
 fn keep_bodies(module: &Module) {
-    for function in module.get_functions().filter(|f| f.count_basic_blocks() > 0) {
+    for function in module
+        .get_functions()
+        .filter(|f| f.count_basic_blocks() > 0)
+    {
         match function.get_linkage() {
             Linkage::AvailableExternally => function.set_linkage(Linkage::LinkOnceODR),
             Linkage::LinkOnceODR => {}
             _ => continue,
         }
-        function.as_global_value().set_visibility(GlobalVisibility::Hidden);
+        function
+            .as_global_value()
+            .set_visibility(GlobalVisibility::Hidden);
     }
 }
 
@@ -126,7 +166,10 @@ fn languages_of(module: &Module) -> Vec<Language> {
             languages.push(language);
         }
     };
-    for function in module.get_functions().filter(|f| f.count_basic_blocks() > 0) {
+    for function in module
+        .get_functions()
+        .filter(|f| f.count_basic_blocks() > 0)
+    {
         let name = function.get_name().to_bytes();
         if name.starts_with(b"_R") || name.ends_with(b"E") && is_legacy_rust(name) {
             note(Language::Rust);

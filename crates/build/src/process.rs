@@ -30,7 +30,10 @@ impl Finished {
 
 /// Runs to the end with both streams captured apart.
 pub fn run(command: &mut Command) -> Result<Finished, BuildError> {
-    let output = command.stdin(Stdio::null()).output().map_err(|source| cannot_start(command, source))?;
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|source| cannot_start(command, source))?;
     Ok(Finished {
         status: output.status,
         stdout: output.stdout,
@@ -45,16 +48,23 @@ pub fn run_joined(
     log: &Path,
     limit: Option<Duration>,
 ) -> Result<Option<Finished>, BuildError> {
-    let file = std::fs::File::create(log).map_err(|e| BuildError::io(crate::error::WRITE, log, e))?;
-    let twin = file.try_clone().map_err(|e| BuildError::io(crate::error::WRITE, log, e))?;
+    let file =
+        std::fs::File::create(log).map_err(|e| BuildError::io(crate::error::WRITE, log, e))?;
+    let twin = file
+        .try_clone()
+        .map_err(|e| BuildError::io(crate::error::WRITE, log, e))?;
     command.stdin(Stdio::null()).stdout(file).stderr(twin);
     if limit.is_some() {
         // Its own group, so that everything it started can be ended with it.
         command.process_group(0);
     }
-    let mut child = command.spawn().map_err(|source| cannot_start(command, source))?;
+    let mut child = command
+        .spawn()
+        .map_err(|source| cannot_start(command, source))?;
     let status = match limit {
-        None => child.wait().map_err(|e| BuildError::io("cannot wait for", log, e))?,
+        None => child
+            .wait()
+            .map_err(|e| BuildError::io("cannot wait for", log, e))?,
         Some(limit) => match wait_until(&mut child, Instant::now() + limit, log)? {
             Some(status) => status,
             None => {
@@ -67,16 +77,24 @@ pub fn run_joined(
     std::fs::File::open(log)
         .and_then(|mut file| file.read_to_end(&mut text))
         .map_err(|e| BuildError::io(crate::error::READ, log, e))?;
-    Ok(Some(Finished { status, stdout: Vec::new(), output: tail(&String::from_utf8_lossy(&text)) }))
+    Ok(Some(Finished {
+        status,
+        stdout: Vec::new(),
+        output: tail(&String::from_utf8_lossy(&text)),
+    }))
 }
 
 /// Runs with the streams of this process, feeding `input` if it is given.
 pub fn run_through(command: &mut Command, input: Option<&[u8]>) -> Result<ExitStatus, BuildError> {
     let Some(input) = input else {
-        return command.status().map_err(|source| cannot_start(command, source));
+        return command
+            .status()
+            .map_err(|source| cannot_start(command, source));
     };
-    let mut child =
-        command.stdin(Stdio::piped()).spawn().map_err(|source| cannot_start(command, source))?;
+    let mut child = command
+        .stdin(Stdio::piped())
+        .spawn()
+        .map_err(|source| cannot_start(command, source))?;
     if let Some(mut pipe) = child.stdin.take() {
         // A compiler that stops reading early is no error of ours.
         let _ = pipe.write_all(input);
@@ -100,7 +118,9 @@ fn wait_until(
     log: &Path,
 ) -> Result<Option<ExitStatus>, BuildError> {
     loop {
-        let status = child.try_wait().map_err(|e| BuildError::io("cannot wait for", log, e))?;
+        let status = child
+            .try_wait()
+            .map_err(|e| BuildError::io("cannot wait for", log, e))?;
         if status.is_some() || Instant::now() >= deadline {
             return Ok(status);
         }
@@ -111,7 +131,10 @@ fn wait_until(
 fn kill_group(child: &mut Child) {
     // The `kill` program rather than the system call: this crate has no unsafe code.
     let group = format!("-{}", child.id());
-    let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
+    let _ = Command::new("kill")
+        .args(["-KILL", "--", &group])
+        .stderr(Stdio::null())
+        .status();
     let _ = child.kill();
     let _ = child.wait();
 }
@@ -122,14 +145,20 @@ fn tail(text: &str) -> String {
         return text.trim_end().to_string();
     }
     let left_out = lines.len() - SHOWN_LINES;
-    format!("[{left_out} earlier lines left out]\n{}", lines[left_out..].join("\n"))
+    format!(
+        "[{left_out} earlier lines left out]\n{}",
+        lines[left_out..].join("\n")
+    )
 }
 
 fn cannot_start(command: &Command, source: std::io::Error) -> BuildError {
     let program = command.get_program();
     if source.kind() == std::io::ErrorKind::NotFound {
         let name = program.to_string_lossy().into_owned();
-        return BuildError::ToolMissing { package: name.clone(), tool: name };
+        return BuildError::ToolMissing {
+            package: name.clone(),
+            tool: name,
+        };
     }
     BuildError::io("cannot run", Path::new(program), source)
 }

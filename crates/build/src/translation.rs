@@ -30,7 +30,9 @@ impl Kind {
             Some("ii") => Kind::Preprocessed(Language::Cpp),
             Some("s" | "S" | "sx") => Kind::Assembler,
             Some("bc" | "ll") => Kind::Bitcode,
-            Some("h" | "hh" | "hpp" | "hxx" | "m" | "mm" | "cl" | "cu" | "f" | "f90") => Kind::Other,
+            Some("h" | "hh" | "hpp" | "hxx" | "m" | "mm" | "cl" | "cu" | "f" | "f90") => {
+                Kind::Other
+            }
             _ => Kind::Linkable,
         }
     }
@@ -75,8 +77,21 @@ impl Kind {
 ///   modelled: no macro over the tables of <ctype.h>, no inline bodies of glibc's
 ///   headers, no checking twins (`_FORTIFY_SOURCE`).
 const BITCODE_FLAGS: &[&str] = &[
-    "-w", "-O1", "-Xclang", "-disable-llvm-passes", "-fno-vectorize", "-fno-slp-vectorize", "-g", "-gno-split-dwarf",
-    "-D__NO_INLINE__=1", "-D__NO_CTYPE=1", "-U_FORTIFY_SOURCE", "-fno-lto", "-Qunused-arguments", "-emit-llvm", "-c",
+    "-w",
+    "-O1",
+    "-Xclang",
+    "-disable-llvm-passes",
+    "-fno-vectorize",
+    "-fno-slp-vectorize",
+    "-g",
+    "-gno-split-dwarf",
+    "-D__NO_INLINE__=1",
+    "-D__NO_CTYPE=1",
+    "-U_FORTIFY_SOURCE",
+    "-fno-lto",
+    "-Qunused-arguments",
+    "-emit-llvm",
+    "-c",
 ];
 
 /// A source file with the flags it is compiled with.
@@ -100,8 +115,14 @@ impl Translation {
     /// Compiles to an ordinary object with the user's flags.
     pub fn object(&self, output: &Path) -> Result<Finished, BuildError> {
         let mut command = self.driver().command()?;
-        command.args(&self.flags).args(["-Qunused-arguments", "-c", "-x", self.kind.name()]);
-        command.arg(&self.source).arg("-o").arg(output).current_dir(&self.directory);
+        command
+            .args(&self.flags)
+            .args(["-Qunused-arguments", "-c", "-x", self.kind.name()]);
+        command
+            .arg(&self.source)
+            .arg("-o")
+            .arg(output)
+            .current_dir(&self.directory);
         run(&mut command)
     }
 
@@ -118,7 +139,11 @@ impl Translation {
         if let Some(file) = dependencies {
             command.args(["-MD", "-MF"]).arg(file);
         }
-        command.args(["-x", self.kind.name()]).arg(&self.source).arg("-o").arg(output);
+        command
+            .args(["-x", self.kind.name()])
+            .arg(&self.source)
+            .arg("-o")
+            .arg(output);
         command.current_dir(&self.directory);
         match input {
             None => run(&mut command),
@@ -128,7 +153,8 @@ impl Translation {
 }
 
 fn run_fed(command: &mut std::process::Command, input: &[u8]) -> Result<Finished, BuildError> {
-    let mut file = tempfile::tempfile().map_err(|e| BuildError::io(crate::error::WRITE, Path::new("/tmp"), e))?;
+    let mut file = tempfile::tempfile()
+        .map_err(|e| BuildError::io(crate::error::WRITE, Path::new("/tmp"), e))?;
     use std::io::{Seek, Write};
     file.write_all(input)
         .and_then(|()| file.rewind())
@@ -147,7 +173,10 @@ fn run_fed(command: &mut std::process::Command, input: &[u8]) -> Result<Finished
 /// Flags that let names in debug information, `__FILE__` and `assert` begin at
 /// the root of the source, so that two versions in two places print the same.
 pub fn prefix_flags(root: &Path) -> Vec<OsString> {
-    let Some(root) = root.to_str().filter(|root| !root.contains('=') && *root != "/") else {
+    let Some(root) = root
+        .to_str()
+        .filter(|root| !root.contains('=') && *root != "/")
+    else {
         return Vec::new();
     };
     vec![
@@ -159,7 +188,9 @@ pub fn prefix_flags(root: &Path) -> Vec<OsString> {
 /// The names in a dependency file as compilers write it for make.
 pub fn dependencies(text: &str) -> Vec<PathBuf> {
     let text = text.replace("\\\n", " ");
-    let Some((_, list)) = text.split_once(": ") else { return Vec::new() };
+    let Some((_, list)) = text.split_once(": ") else {
+        return Vec::new();
+    };
     let mut names = Vec::new();
     let mut name = String::new();
     let mut characters = list.lines().next().unwrap_or_default().chars().peekable();

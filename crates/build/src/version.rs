@@ -12,40 +12,70 @@ pub enum Source {
     Files(Vec<PathBuf>),
     /// A source tree with its build command (found out if not given) and the
     /// program it makes, relative to the tree (found out if there is only one).
-    Directory { path: PathBuf, command: Option<String>, program: Option<PathBuf> },
+    Directory {
+        path: PathBuf,
+        command: Option<String>,
+        program: Option<PathBuf>,
+    },
     /// The same for a revision of a git repository; the work tree is not touched.
-    Revision { repo: PathBuf, revision: String, command: Option<String>, program: Option<PathBuf> },
+    Revision {
+        repo: PathBuf,
+        revision: String,
+        command: Option<String>,
+        program: Option<PathBuf>,
+    },
     /// A cargo package and the name of one of its binaries or examples.
-    Cargo { manifest_dir: PathBuf, target: Option<String> },
+    Cargo {
+        manifest_dir: PathBuf,
+        target: Option<String>,
+    },
     /// Whole-program bitcode that someone else made.
     Bitcode(PathBuf),
     /// A `compile_commands.json`; of several `main`s the one in the file
     /// named `program` (with or without suffix) is taken.
-    CompileCommands { database: PathBuf, program: Option<String> },
+    CompileCommands {
+        database: PathBuf,
+        program: Option<String>,
+    },
 }
 
 impl Source {
     /// What is meant by paths on a command line. `program` is the executable that a
     /// build makes, or a cargo target.
     pub fn detect(paths: &[PathBuf], command: Option<String>, program: Option<String>) -> Source {
-        let [path] = paths else { return Source::Files(paths.to_vec()) };
+        let [path] = paths else {
+            return Source::Files(paths.to_vec());
+        };
         let name = path.file_name().unwrap_or_default();
         if name == "Cargo.toml" {
             let manifest_dir = path.parent().map(PathBuf::from).unwrap_or_default();
-            return Source::Cargo { manifest_dir: non_empty(manifest_dir), target: program };
+            return Source::Cargo {
+                manifest_dir: non_empty(manifest_dir),
+                target: program,
+            };
         }
         if name == "compile_commands.json" {
-            return Source::CompileCommands { database: path.clone(), program };
+            return Source::CompileCommands {
+                database: path.clone(),
+                program,
+            };
         }
         if path.extension().is_some_and(|suffix| suffix == "bc") {
             return Source::Bitcode(path.clone());
         }
         if path.is_dir() && command.is_none() && path.join("Cargo.toml").is_file() {
-            return Source::Cargo { manifest_dir: path.clone(), target: program };
+            return Source::Cargo {
+                manifest_dir: path.clone(),
+                target: program,
+            };
         }
         if path.is_dir() {
             let program = program.map(PathBuf::from);
-            return Source::Directory { path: path.clone(), command, program };
+            return Source::Directory {
+                path: path.clone(),
+                command,
+                program,
+            };
         }
         Source::Files(paths.to_vec())
     }
@@ -53,7 +83,11 @@ impl Source {
 
 /// The parent of a bare file name is the empty path, which no command accepts.
 fn non_empty(path: PathBuf) -> PathBuf {
-    if path.as_os_str().is_empty() { PathBuf::from(".") } else { path }
+    if path.as_os_str().is_empty() {
+        PathBuf::from(".")
+    } else {
+        path
+    }
 }
 
 /// How to build.

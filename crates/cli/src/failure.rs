@@ -59,12 +59,17 @@ pub fn install_panic_hook() {
         if message.contains("Broken pipe") {
             std::process::exit(Code::OK.0.into());
         }
-        let place = panic.location().map(|location| format!("{}:{}", location.file(), location.line()));
+        let place = panic
+            .location()
+            .map(|location| format!("{}:{}", location.file(), location.line()));
         Failure {
             code: Code::INTERNAL,
             what: format!("internal error: {message}"),
             place,
-            help: Some("this is a mistake in changeling; please report it with the command that was run".into()),
+            help: Some(
+                "this is a mistake in changeling; please report it with the command that was run"
+                    .into(),
+            ),
             output: None,
         }
         .print();

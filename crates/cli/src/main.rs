@@ -12,7 +12,11 @@ use exit::Code;
 use failure::Failure;
 
 #[derive(Parser)]
-#[command(name = "changeling", version, about = "Finds the inputs on which two versions of a program behave differently")]
+#[command(
+    name = "changeling",
+    version,
+    about = "Finds the inputs on which two versions of a program behave differently"
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

@@ -14,10 +14,15 @@ use std::path::Path;
 const EDITION: &str = "--edition=2024";
 
 pub fn build_file(file: &Path, options: &BuildOptions, cache: &Cache) -> Result<Built, BuildError> {
-    let path = file.canonicalize().map_err(|e| BuildError::io(READ, file, e))?;
+    let path = file
+        .canonicalize()
+        .map_err(|e| BuildError::io(READ, file, e))?;
     let root = path.parent().unwrap_or(Path::new("/")).to_path_buf();
     let version = checked_rustc(&root)?;
-    let mut request = Key::new("rust file").with(PREPARATION).with(version.text).with(&options.profile);
+    let mut request = Key::new("rust file")
+        .with(PREPARATION)
+        .with(version.text)
+        .with(&options.profile);
     request.add_path(&path);
     options.flags.iter().for_each(|flag| request.add(flag));
     let request = request.finish();
@@ -31,9 +36,14 @@ pub fn build_file(file: &Path, options: &BuildOptions, cache: &Cache) -> Result<
     let (optimisation, checks) = if debug { ("0", "on") } else { ("2", "off") };
     let common = || -> Result<_, BuildError> {
         let mut command = Tool::Rustc.command()?;
-        command.arg(&path).args([EDITION, "--crate-name=program", "--crate-type=bin"]);
+        command
+            .arg(&path)
+            .args([EDITION, "--crate-name=program", "--crate-type=bin"]);
         command.arg(format!("--remap-path-prefix={}=.", root.display()));
-        command.args([format!("-Cdebug-assertions={checks}"), format!("-Coverflow-checks={checks}")]);
+        command.args([
+            format!("-Cdebug-assertions={checks}"),
+            format!("-Coverflow-checks={checks}"),
+        ]);
         command.args(&options.flags).current_dir(&root);
         Ok(command)
     };
@@ -41,29 +51,57 @@ pub fn build_file(file: &Path, options: &BuildOptions, cache: &Cache) -> Result<
         if finished.succeeded() {
             return Ok(());
         }
-        let error = BuildError::Compile { file: path.clone(), output: finished.output };
+        let error = BuildError::Compile {
+            file: path.clone(),
+            output: finished.output,
+        };
         Err(error.or_disk_full(work.path()))
     };
     let mut command = common()?;
-    command.args([format!("-Copt-level={optimisation}"), "-Cdebuginfo=1".into()]);
-    command.arg(format!("--emit=link={},dep-info={}", plain.display(), dependency_file.display()));
+    command.args([
+        format!("-Copt-level={optimisation}"),
+        "-Cdebuginfo=1".into(),
+    ]);
+    command.arg(format!(
+        "--emit=link={},dep-info={}",
+        plain.display(),
+        dependency_file.display()
+    ));
     check(run(&mut command)?)?;
 
     let module = work.path().join("program.bc");
     let arguments = work.path().join("link");
     let mut command = common()?;
-    command.args([UNOPTIMISED, "-Copt-level=1", "-Clto=fat", "-Ccodegen-units=1", "-Cdebuginfo=2"]);
-    command.arg(format!("--emit=llvm-bc={},link={}", module.display(), work.path().join("unused").display()));
+    command.args([
+        UNOPTIMISED,
+        "-Copt-level=1",
+        "-Clto=fat",
+        "-Ccodegen-units=1",
+        "-Cdebuginfo=2",
+    ]);
+    command.arg(format!(
+        "--emit=llvm-bc={},link={}",
+        module.display(),
+        work.path().join("unused").display()
+    ));
     command.arg(format!("--print=link-args={}", arguments.display()));
     check(run(&mut command)?)?;
 
     let linked = work.path().join("linked.bc");
     link_modules(std::slice::from_ref(&module), &linked)?;
-    let facts = prepare(&linked, &work.entry().join("program.bc"), &file.display().to_string())?;
+    let facts = prepare(
+        &linked,
+        &work.entry().join("program.bc"),
+        &file.display().to_string(),
+    )?;
     let (link, missing) = link_of(&arguments, work.path(), &work)?;
     let mut reads: Vec<Read> = vec![Read::File(path.clone())];
     let list = std::fs::read_to_string(&dependency_file).unwrap_or_default();
-    reads.extend(dependencies(&list).into_iter().map(|name| Read::File(root.join(name))));
+    reads.extend(
+        dependencies(&list)
+            .into_iter()
+            .map(|name| Read::File(root.join(name))),
+    );
     let built = Built {
         format: 0,
         key: String::new(),

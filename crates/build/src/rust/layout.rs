@@ -61,14 +61,26 @@ impl Layout {
         if !manifest.is_file() {
             return Err(BuildError::NotFound(manifest));
         }
-        let package = package.canonicalize().map_err(|e| BuildError::io(READ, package, e))?;
+        let package = package
+            .canonicalize()
+            .map_err(|e| BuildError::io(READ, package, e))?;
         let metadata = metadata(&package)?;
         let here = package.join("Cargo.toml");
-        let own: Vec<&Package> = metadata.packages.iter().filter(|p| p.manifest_path == here).collect();
+        let own: Vec<&Package> = metadata
+            .packages
+            .iter()
+            .filter(|p| p.manifest_path == here)
+            .collect();
         // The root of a workspace may be no package; then all members count.
-        let chosen: Vec<&Package> = if own.is_empty() { metadata.packages.iter().collect() } else { own };
+        let chosen: Vec<&Package> = if own.is_empty() {
+            metadata.packages.iter().collect()
+        } else {
+            own
+        };
         let targets = chosen.iter().flat_map(|package| targets(package)).collect();
-        let default_run = chosen.iter().find_map(|package| package.default_run.clone());
+        let default_run = chosen
+            .iter()
+            .find_map(|package| package.default_run.clone());
         let mut layout = Layout {
             roots: vec![metadata.workspace_root.clone()],
             workspace: metadata.workspace_root,
@@ -85,7 +97,11 @@ impl Layout {
         let failed = |reason: String| BuildError::CargoTarget {
             place: self.package.clone(),
             reason,
-            targets: self.targets.iter().map(|target| target.name.clone()).collect(),
+            targets: self
+                .targets
+                .iter()
+                .map(|target| target.name.clone())
+                .collect(),
         };
         if let Some(name) = name.or(self.default_run.as_deref()) {
             return self
@@ -94,7 +110,10 @@ impl Layout {
                 .find(|target| target.name == name)
                 .ok_or_else(|| failed(format!("no binary or example is named `{name}`")));
         }
-        let mut binaries = self.targets.iter().filter(|target| target.option == "--bin");
+        let mut binaries = self
+            .targets
+            .iter()
+            .filter(|target| target.option == "--bin");
         match (binaries.next(), binaries.next()) {
             (Some(only), None) => Ok(only),
             (None, _) => match self.targets.as_slice() {
@@ -111,12 +130,21 @@ impl Layout {
     pub fn copy(&self, to: &Path, cache: &Path) -> Result<PathBuf, BuildError> {
         let top = self.top();
         for root in &self.roots {
-            let skip = [self.target_directory.clone(), root.join("target"), cache.to_path_buf()];
-            copy_tree(root, &to.join(root.strip_prefix(&top).unwrap_or(root)), &skip)?;
+            let skip = [
+                self.target_directory.clone(),
+                root.join("target"),
+                cache.to_path_buf(),
+            ];
+            copy_tree(
+                root,
+                &to.join(root.strip_prefix(&top).unwrap_or(root)),
+                &skip,
+            )?;
         }
         let place = |path: &Path| to.join(path.strip_prefix(&top).unwrap_or(path));
-        self.seal(&place(&self.workspace))?;
-        Ok(place(&self.package))
+        let package = place(&self.package);
+        seal(to, &package)?;
+        Ok(package)
     }
 
     /// The deepest directory that holds all roots.
@@ -130,20 +158,12 @@ impl Layout {
         top
     }
 
-    /// Makes sure that the copy belongs to no workspace around the cache.
-    fn seal(&self, workspace: &Path) -> Result<(), BuildError> {
-        let manifest = workspace.join("Cargo.toml");
-        let failed = |e| BuildError::io(WRITE, &manifest, e);
-        let text = std::fs::read_to_string(&manifest).map_err(failed)?;
-        let is_root = |line: &str| line.trim_start().starts_with("[workspace");
-        if text.lines().any(is_root) {
-            return Ok(());
-        }
-        std::fs::write(&manifest, format!("{text}\n[workspace]\n")).map_err(failed)
-    }
-
     fn add_outside(&mut self, packages: &[Package]) -> Result<(), BuildError> {
-        for path in packages.iter().flat_map(|package| &package.dependencies).filter_map(|d| d.path.as_ref()) {
+        for path in packages
+            .iter()
+            .flat_map(|package| &package.dependencies)
+            .filter_map(|d| d.path.as_ref())
+        {
             if self.roots.iter().any(|root| path.starts_with(root)) {
                 continue;
             }
@@ -155,6 +175,26 @@ impl Layout {
     }
 }
 
+/// Makes sure that a package in a copy below `top` belongs to no workspace outside of it.
+pub fn seal(top: &Path, package: &Path) -> Result<(), BuildError> {
+    let is_root = |directory: &Path| {
+        let text = std::fs::read_to_string(directory.join("Cargo.toml")).unwrap_or_default();
+        text.lines()
+            .any(|line| line.trim_start().starts_with("[workspace"))
+    };
+    if package
+        .ancestors()
+        .take_while(|directory| directory.starts_with(top))
+        .any(is_root)
+    {
+        return Ok(());
+    }
+    let manifest = package.join("Cargo.toml");
+    let failed = |e| BuildError::io(WRITE, &manifest, e);
+    let text = std::fs::read_to_string(&manifest).map_err(failed)?;
+    std::fs::write(&manifest, format!("{text}\n[workspace]\n")).map_err(failed)
+}
+
 fn targets(package: &Package) -> Vec<CargoTarget> {
     let target = |target: &Target| {
         let option = match target.kind.first().map(String::as_str) {
@@ -162,7 +202,11 @@ fn targets(package: &Package) -> Vec<CargoTarget> {
             Some("example") => "--example",
             _ => return None,
         };
-        Some(CargoTarget { package: package.name.clone(), name: target.name.clone(), option })
+        Some(CargoTarget {
+            package: package.name.clone(),
+            name: target.name.clone(),
+            option,
+        })
     };
     package.targets.iter().filter_map(target).collect()
 }
@@ -170,9 +214,14 @@ fn targets(package: &Package) -> Vec<CargoTarget> {
 /// `--no-deps`: nothing is resolved, so no lock file is written into the user's tree.
 fn metadata(package: &Path) -> Result<Metadata, BuildError> {
     let mut command = Tool::Cargo.command()?;
-    command.args(["metadata", "--no-deps", "--format-version=1"]).current_dir(package);
+    command
+        .args(["metadata", "--no-deps", "--format-version=1"])
+        .current_dir(package);
     let finished = run(&mut command)?;
-    let failed = |output| BuildError::Cargo { place: package.to_path_buf(), output };
+    let failed = |output| BuildError::Cargo {
+        place: package.to_path_buf(),
+        output,
+    };
     if !finished.succeeded() {
         return Err(failed(finished.output));
     }

@@ -10,7 +10,8 @@ mod layout;
 mod package;
 
 pub use file::build_file;
-pub use package::{build_in, build_package};
+pub use layout::{Layout, seal};
+pub use package::{Shared, build_in, build_package};
 
 use crate::cache::{ENTRY, Work};
 use crate::error::{BuildError, READ, WRITE};
@@ -37,9 +38,7 @@ fn unavailable(variants: &[Variant]) -> Vec<(Variant, String)> {
         .map(|&variant| {
             let reason = match variant {
                 Variant::Sanitized => "rustc has sanitizers only in the nightly toolchain",
-                Variant::AutoZero | Variant::AutoPattern => {
-                    "Rust has no variables without a value"
-                }
+                Variant::AutoZero | Variant::AutoPattern => "Rust has no variables without a value",
             };
             (variant, reason.to_string())
         })
@@ -61,20 +60,33 @@ fn link_of(
     let mut words = words.iter().map(|word| word.to_string_lossy().into_owned());
     while let Some(word) = words.next() {
         let path = Path::new(&word);
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         if word == "-L" {
             // Only directories that outlive the build.
-            if let Some(directory) = words.next().filter(|d| !Path::new(d).starts_with(target_directory)) {
+            if let Some(directory) = words
+                .next()
+                .filter(|d| !Path::new(d).starts_with(target_directory))
+            {
                 link.extend([word, directory]);
             }
         } else if word.starts_with("-l") || word == "-Wl,-Bstatic" || word == "-Wl,-Bdynamic" {
             link.push(word);
-        } else if [".rlib", ".a", ".so"].iter().any(|suffix| word.ends_with(suffix)) {
+        } else if [".rlib", ".a", ".so"]
+            .iter()
+            .any(|suffix| word.ends_with(suffix))
+        {
             if path.starts_with(target_directory) {
                 let kept = work.entry().join(&name);
                 std::fs::copy(path, &kept).map_err(|e| BuildError::io(WRITE, &kept, e))?;
                 link.push(format!("{ENTRY}/{name}"));
-                missing.push(MissingObject { object: name, reason: "native code of a crate".into() });
+                missing.push(MissingObject {
+                    object: name,
+                    reason: "native code of a crate".into(),
+                });
             } else {
                 link.push(word);
             }

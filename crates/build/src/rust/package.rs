@@ -3,7 +3,7 @@
 use super::layout::{CargoTarget, Layout};
 use super::{UNOPTIMISED, checked_rustc, link_of, unavailable};
 use crate::assets::write_once;
-use crate::cache::{Cache, Read};
+use crate::cache::{Cache, Read, Work};
 use crate::digest::Key;
 use crate::error::{BuildError, WRITE};
 use crate::prepare::{Entry, PREPARATION, link_modules, prepare};
@@ -24,17 +24,52 @@ pub fn build_package(
     let layout = Layout::read(directory)?;
     let mut request = Key::new("cargo");
     request.add_path(&layout.package);
+    let request = package_request(request, &layout, target, options)?;
+    if let Some(built) = cache.look_up(&request) {
+        return Ok(built);
+    }
     let reads = layout.roots.iter().cloned().map(Read::Tree).collect();
     let source_root = layout.top();
-    build_in(&layout, target, options, cache, request, Shared { name: &layout.workspace, reads, source_root })
+    let shared = Shared {
+        name: &layout.workspace,
+        reads,
+        source_root,
+        work: cache.work()?,
+    };
+    build_in(&layout, target, options, cache, &request, shared)
 }
 
-/// What versions of the same package have in common, and what they do not.
+/// Completes the key of a build with cargo.
+fn package_request(
+    mut request: Key,
+    layout: &Layout,
+    target: Option<&str>,
+    options: &BuildOptions,
+) -> Result<String, BuildError> {
+    request.add(PREPARATION);
+    request.add(checked_rustc(&layout.package)?.text);
+    request.add(target.unwrap_or_default());
+    request.add(&options.profile);
+    options
+        .cargo_arguments
+        .iter()
+        .for_each(|argument| request.add(argument));
+    request.add("variants");
+    options
+        .variants
+        .iter()
+        .for_each(|variant| request.add(variant.name()));
+    request.add(std::env::var("RUSTFLAGS").unwrap_or_default());
+    Ok(request.finish())
+}
+
+/// Where a package comes from.
 pub struct Shared<'a> {
     /// Versions with the same name share compiled dependencies.
     pub name: &'a Path,
     pub reads: Vec<Read>,
     pub source_root: PathBuf,
+    pub work: Work,
 }
 
 pub fn build_in(
@@ -42,28 +77,21 @@ pub fn build_in(
     target: Option<&str>,
     options: &BuildOptions,
     cache: &Cache,
-    mut request: Key,
+    request: &str,
     shared: Shared,
 ) -> Result<Built, BuildError> {
     let target = layout.choose(target)?;
-    let version = checked_rustc(&layout.package)?;
-    request.add(PREPARATION);
-    request.add(version.text);
-    for part in [target.option, &target.package, &target.name, &options.profile] {
-        request.add(part);
-    }
-    options.cargo_arguments.iter().for_each(|argument| request.add(argument));
-    request.add("variants");
-    options.variants.iter().for_each(|variant| request.add(variant.name()));
-    request.add(std::env::var("RUSTFLAGS").unwrap_or_default());
-    let request = request.finish();
-    if let Some(built) = cache.look_up(&request) {
-        return Ok(built);
-    }
-    let work = cache.work()?;
+    checked_rustc(&layout.package)?;
+    let work = shared.work;
     let room = Room::open(cache, shared.name)?;
     let place = room.fill(layout, cache)?;
-    let cargo = Cargo { room: &room, place: &place, target, options, user: &layout.package };
+    let cargo = Cargo {
+        room: &room,
+        place: &place,
+        target,
+        options,
+        user: &layout.package,
+    };
 
     let executable = cargo.plain()?;
     let plain = work.entry().join("program");
@@ -88,7 +116,7 @@ pub fn build_in(
         variants: Vec::new(),
         unavailable: unavailable(&options.variants),
     };
-    cache.store(&request, shared.reads, work, built)
+    cache.store(request, shared.reads, work, built)
 }
 
 /// A directory where all versions of a package are built, one after the other,
@@ -142,7 +170,9 @@ fn make_new(directory: &Path) -> Result<(), BuildError> {
             make_new(&entry.path())?;
         } else if kind.is_file() {
             let now = std::time::SystemTime::now();
-            File::open(entry.path()).and_then(|file| file.set_modified(now)).map_err(failed)?;
+            File::open(entry.path())
+                .and_then(|file| file.set_modified(now))
+                .map_err(failed)?;
         }
     }
     Ok(())
@@ -171,17 +201,30 @@ impl Cargo<'_> {
     fn bitcode(&self) -> Result<PathBuf, BuildError> {
         let mut command = self.command("bitcode", &[UNOPTIMISED])?;
         let profile = self.options.profile.to_uppercase().replace('-', "_");
-        for (setting, value) in [("LTO", "fat"), ("CODEGEN_UNITS", "1"), ("DEBUG", "2"), ("OPT_LEVEL", "1")] {
+        for (setting, value) in [
+            ("LTO", "fat"),
+            ("CODEGEN_UNITS", "1"),
+            ("DEBUG", "2"),
+            ("OPT_LEVEL", "1"),
+        ] {
             command.env(format!("CARGO_PROFILE_{profile}_{setting}"), value);
         }
         let module = self.room.path.join("program.bc");
         let _ = std::fs::remove_file(&module);
-        command.arg("--").arg(format!("--emit=llvm-bc={}", module.display()));
-        command.arg(format!("--print=link-args={}", self.room.link_arguments().display()));
+        command
+            .arg("--")
+            .arg(format!("--emit=llvm-bc={}", module.display()));
+        command.arg(format!(
+            "--print=link-args={}",
+            self.room.link_arguments().display()
+        ));
         self.run(command)?;
         if !module.is_file() {
             let output = "rustc wrote no bitcode".into();
-            return Err(BuildError::Cargo { place: self.user.to_path_buf(), output });
+            return Err(BuildError::Cargo {
+                place: self.user.to_path_buf(),
+                output,
+            });
         }
         Ok(module)
     }
@@ -190,22 +233,44 @@ impl Cargo<'_> {
         // A script around rustc, because flags in the environment would replace
         // those that the user has in a configuration file.
         let remap = format!("--remap-path-prefix={}=.", self.room.tree().display());
-        let words: Vec<String> = extra.iter().map(|e| e.to_string()).chain([remap]).map(|w| quote(&w)).collect();
+        let words: Vec<String> = extra
+            .iter()
+            .map(|e| e.to_string())
+            .chain([remap])
+            .map(|w| quote(&w))
+            .collect();
         let script = format!("#!/bin/sh\nexec \"$@\" {}\n", words.join(" "));
         let wrapper = write_once(&self.room.path, &format!("rustc-{kind}"), &script)?;
         let mut command = Tool::Cargo.command()?;
-        command.args(["rustc", "--message-format=json-render-diagnostics", "--profile", &self.options.profile]);
-        command.args(["-p", &self.target.package, self.target.option, &self.target.name]);
+        command.args([
+            "rustc",
+            "--message-format=json-render-diagnostics",
+            "--profile",
+            &self.options.profile,
+        ]);
+        command.args([
+            "-p",
+            &self.target.package,
+            self.target.option,
+            &self.target.name,
+        ]);
         command.args(&self.options.cargo_arguments);
         command.env("CARGO_TARGET_DIR", self.room.path.join(kind));
-        command.env("RUSTC_WRAPPER", wrapper).env("CARGO_INCREMENTAL", "0");
-        command.env_remove("RUSTC_WORKSPACE_WRAPPER").current_dir(self.place);
+        command
+            .env("RUSTC_WRAPPER", wrapper)
+            .env("CARGO_INCREMENTAL", "0");
+        command
+            .env_remove("RUSTC_WORKSPACE_WRAPPER")
+            .current_dir(self.place);
         Ok(command)
     }
 
     fn run(&self, mut command: Command) -> Result<PathBuf, BuildError> {
         let finished = run(&mut command)?;
-        let failed = |output| BuildError::Cargo { place: self.user.to_path_buf(), output };
+        let failed = |output| BuildError::Cargo {
+            place: self.user.to_path_buf(),
+            output,
+        };
         if !finished.succeeded() {
             return Err(failed(finished.output).or_disk_full(&self.room.path));
         }

@@ -8,14 +8,75 @@ use std::path::{Path, PathBuf};
 
 /// Options whose value is the next argument (some also take it joined).
 const SEPARATE: &[&str] = &[
-    "-o", "-x", "-I", "-D", "-U", "-L", "-l", "-F", "-B", "-T", "-u", "-z", "-e", "-A", "-G",
-    "-include", "-include-pch", "-imacros", "-isystem", "-iquote", "-idirafter", "-iprefix", "-iwithprefix",
-    "-iwithprefixbefore", "-isysroot", "-ivfsoverlay", "-cxx-isystem", "-internal-isystem", "--sysroot", "-MF", "-MT", "-MQ",
-    "-MJ", "-Xlinker", "-Xclang", "-Xassembler", "-Xpreprocessor", "-Xanalyzer", "-Xopenmp-target", "-arch", "-target",
-    "--target", "-mllvm", "-mthread-model", "--param", "-framework", "-weak_framework", "-dumpbase", "-dumpdir", "-aux-info", "-wrapper",
-    "-working-directory", "-resource-dir", "-gcc-toolchain", "--serialize-diagnostics", "-serialize-diagnostics", "-rpath",
-    "-soname", "-Ttext", "-Tdata", "-Tbss", "-undefined", "-specs", "--config", "-fdebug-compilation-dir", "-fmodule-file",
-    "-fplugin-arg", "-main-file-name", "-dependency-file",
+    "-o",
+    "-x",
+    "-I",
+    "-D",
+    "-U",
+    "-L",
+    "-l",
+    "-F",
+    "-B",
+    "-T",
+    "-u",
+    "-z",
+    "-e",
+    "-A",
+    "-G",
+    "-include",
+    "-include-pch",
+    "-imacros",
+    "-isystem",
+    "-iquote",
+    "-idirafter",
+    "-iprefix",
+    "-iwithprefix",
+    "-iwithprefixbefore",
+    "-isysroot",
+    "-ivfsoverlay",
+    "-cxx-isystem",
+    "-internal-isystem",
+    "--sysroot",
+    "-MF",
+    "-MT",
+    "-MQ",
+    "-MJ",
+    "-Xlinker",
+    "-Xclang",
+    "-Xassembler",
+    "-Xpreprocessor",
+    "-Xanalyzer",
+    "-Xopenmp-target",
+    "-arch",
+    "-target",
+    "--target",
+    "-mllvm",
+    "-mthread-model",
+    "--param",
+    "-framework",
+    "-weak_framework",
+    "-dumpbase",
+    "-dumpdir",
+    "-aux-info",
+    "-wrapper",
+    "-working-directory",
+    "-resource-dir",
+    "-gcc-toolchain",
+    "--serialize-diagnostics",
+    "-serialize-diagnostics",
+    "-rpath",
+    "-soname",
+    "-Ttext",
+    "-Tdata",
+    "-Tbss",
+    "-undefined",
+    "-specs",
+    "--config",
+    "-fdebug-compilation-dir",
+    "-fmodule-file",
+    "-fplugin-arg",
+    "-main-file-name",
+    "-dependency-file",
 ];
 
 /// What a call of the compiler ends with.
@@ -46,6 +107,8 @@ pub struct Invocation {
     pub arguments: Vec<OsString>,
     /// Those that matter when a single source of this call is compiled to bitcode.
     pub flags: Vec<OsString>,
+    /// All that matters when it is compiled to an object.
+    pub plain_flags: Vec<OsString>,
     /// Libraries, library directories and linker options, in order.
     pub link: Vec<OsString>,
     /// A map file that the user asks for.
@@ -61,6 +124,7 @@ impl Invocation {
             inputs: Vec::new(),
             output: None,
             flags: Vec::new(),
+            plain_flags: Vec::new(),
             link: Vec::new(),
             map: None,
             arguments: Vec::new(),
@@ -74,14 +138,21 @@ impl Invocation {
                 invocation.add_input(Path::new(argument), forced, cpp);
                 continue;
             }
-            let value = if SEPARATE.contains(&text.as_ref()) { arguments.get(position) } else { None };
+            let value = if SEPARATE.contains(&text.as_ref()) {
+                arguments.get(position)
+            } else {
+                None
+            };
             position += usize::from(value.is_some());
             match (text.as_ref(), value) {
                 ("-o", Some(value)) => invocation.output = Some(value.into()),
                 ("-x", Some(value)) => forced = Kind::from_name(&value.to_string_lossy()),
-                (option, None) if option.starts_with("-x") => forced = Kind::from_name(&option[2..]),
+                (option, None) if option.starts_with("-x") => {
+                    forced = Kind::from_name(&option[2..])
+                }
                 (option, None) if option.starts_with("-o") => {
-                    invocation.output = Some(OsString::from_vec(argument.as_bytes()[2..].to_vec()).into());
+                    invocation.output =
+                        Some(OsString::from_vec(argument.as_bytes()[2..].to_vec()).into());
                 }
                 _ => {
                     invocation.note_mode(&text);
@@ -118,14 +189,29 @@ impl Invocation {
         if kind == Kind::Linkable {
             self.link.push(path.into());
         }
-        self.inputs.push(InputFile { path: path.into(), kind });
+        self.inputs.push(InputFile {
+            path: path.into(),
+            kind,
+        });
     }
 
     fn note_mode(&mut self, option: &str) {
         let stop = matches!(
             option,
-            "-E" | "-S" | "-M" | "-MM" | "-fsyntax-only" | "-###" | "--version" | "-v" | "-dumpversion" | "-dumpmachine"
-                | "--help" | "-emit-llvm" | "-emit-ast" | "--analyze" | "-P"
+            "-E" | "-S"
+                | "-M"
+                | "-MM"
+                | "-fsyntax-only"
+                | "-###"
+                | "--version"
+                | "-v"
+                | "-dumpversion"
+                | "-dumpmachine"
+                | "--help"
+                | "-emit-llvm"
+                | "-emit-ast"
+                | "--analyze"
+                | "-P"
         ) || option.starts_with("-print-")
             || option.starts_with("--print-")
             || option.starts_with("--help");
@@ -134,7 +220,9 @@ impl Invocation {
             "-v" | "-P" => {}
             _ if stop => self.mode = Mode::Other,
             "-c" if self.mode != Mode::Other => self.mode = Mode::Compile,
-            "-shared" | "-r" | "-Wl,-r" | "-Wl,--relocatable" | "-Wl,-shared" if self.mode == Mode::Link => {
+            "-shared" | "-r" | "-Wl,-r" | "-Wl,--relocatable" | "-Wl,-shared"
+                if self.mode == Mode::Link =>
+            {
                 self.mode = Mode::LinkPart;
             }
             _ => {}
@@ -149,7 +237,9 @@ impl Invocation {
         };
         let mut parts = text.trim_start_matches("-Wl,").split(',').peekable();
         while let Some(part) = parts.next() {
-            let name = part.strip_prefix("-Map=").or_else(|| part.strip_prefix("--Map="));
+            let name = part
+                .strip_prefix("-Map=")
+                .or_else(|| part.strip_prefix("--Map="));
             let name = match part {
                 "-Map" | "--Map" => parts.peek().copied(),
                 _ => name,
@@ -163,6 +253,10 @@ impl Invocation {
     /// Puts an option (with its value) where it is needed later.
     fn sort_option(&mut self, option: &OsString, value: Option<&OsString>) {
         let text = option.to_string_lossy();
+        if !is_output(&text) {
+            self.plain_flags.push(option.clone());
+            self.plain_flags.extend(value.cloned());
+        }
         let list = match class(&text) {
             Class::Compiler => &mut self.flags,
             Class::Linker => &mut self.link,
@@ -189,7 +283,10 @@ pub fn flags_for(flags: &[OsString], language: Option<Language>) -> Vec<OsString
         .iter()
         .filter(|flag| {
             let text = flag.to_string_lossy();
-            match text.strip_prefix("-std=").or_else(|| text.strip_prefix("--std=")) {
+            match text
+                .strip_prefix("-std=")
+                .or_else(|| text.strip_prefix("--std="))
+            {
                 Some(standard) => standard.contains("++") == (language == Some(Language::Cpp)),
                 None => true,
             }
@@ -207,36 +304,149 @@ enum Class {
 }
 
 fn class(option: &str) -> Class {
-    const BOTH: &[&str] = &["-pthread", "-fopenmp", "-fopenmp-simd", "-target", "--target", "-B", "--sysroot", "-isysroot"];
+    const BOTH: &[&str] = &[
+        "-pthread",
+        "-fopenmp",
+        "-fopenmp-simd",
+        "-target",
+        "--target",
+        "-B",
+        "--sysroot",
+        "-isysroot",
+    ];
     const LINKER: &[&str] = &[
-        "-l", "-L", "-Xlinker", "-T", "-u", "-z", "-e", "-rpath", "-shared", "-static", "-r", "-rdynamic", "-pie", "-no-pie",
-        "-nostartfiles", "-nodefaultlibs", "-nostdlib", "-nolibc", "-s", "-static-libgcc", "-static-libstdc++", "-shared-libgcc",
+        "-l",
+        "-L",
+        "-Xlinker",
+        "-T",
+        "-u",
+        "-z",
+        "-e",
+        "-rpath",
+        "-shared",
+        "-static",
+        "-r",
+        "-rdynamic",
+        "-pie",
+        "-no-pie",
+        "-nostartfiles",
+        "-nodefaultlibs",
+        "-nostdlib",
+        "-nolibc",
+        "-s",
+        "-static-libgcc",
+        "-static-libstdc++",
+        "-shared-libgcc",
         "-static-pie",
     ];
     const DROPPED: &[&str] = &[
-        "-c", "-S", "-E", "-MF", "-MT", "-MQ", "-MJ", "-M", "-MM", "-MD", "-MMD", "-MG", "-MP", "-MV", "-pg", "-p", "-v", "-w",
-        "--coverage", "-coverage", "-emit-llvm", "--serialize-diagnostics", "-serialize-diagnostics", "-dumpbase", "-dumpdir",
-        "-aux-info", "-Xassembler", "-Xanalyzer", "-pedantic", "-pedantic-errors", "-finstrument-functions", "-ftest-coverage",
-        "-fembed-bitcode", "-fvectorize", "-ftree-vectorize", "-fslp-vectorize", "-ftree-slp-vectorize",
-        "-ftree-loop-vectorize", "-finline", "-dependency-file",
+        "-c",
+        "-S",
+        "-E",
+        "-MF",
+        "-MT",
+        "-MQ",
+        "-MJ",
+        "-M",
+        "-MM",
+        "-MD",
+        "-MMD",
+        "-MG",
+        "-MP",
+        "-MV",
+        "-pg",
+        "-p",
+        "-v",
+        "-w",
+        "--coverage",
+        "-coverage",
+        "-emit-llvm",
+        "--serialize-diagnostics",
+        "-serialize-diagnostics",
+        "-dumpbase",
+        "-dumpdir",
+        "-aux-info",
+        "-Xassembler",
+        "-Xanalyzer",
+        "-pedantic",
+        "-pedantic-errors",
+        "-finstrument-functions",
+        "-ftest-coverage",
+        "-fembed-bitcode",
+        "-fvectorize",
+        "-ftree-vectorize",
+        "-fslp-vectorize",
+        "-ftree-slp-vectorize",
+        "-ftree-loop-vectorize",
+        "-finline",
+        "-dependency-file",
     ];
     const DROPPED_PREFIXES: &[&str] = &[
-        "-O", "-g", "-W", "-flto", "-fno-lto", "-ffat-lto", "-fsanitize", "-fno-sanitize", "-fprofile", "-fcoverage", "-fcs-profile",
-        "-fthinlto", "-fwhole-program", "-save-temps", "--save-temps", "-ftime-", "-fplugin", "-fdump", "-fstack-usage",
-        "-fsplit-dwarf", "-fxray", "-D_FORTIFY_SOURCE", "-funroll", "-fdiagnostics", "-fsave-optimization", "-foptimization-record",
+        "-O",
+        "-g",
+        "-W",
+        "-flto",
+        "-fno-lto",
+        "-ffat-lto",
+        "-fsanitize",
+        "-fno-sanitize",
+        "-fprofile",
+        "-fcoverage",
+        "-fcs-profile",
+        "-fthinlto",
+        "-fwhole-program",
+        "-save-temps",
+        "--save-temps",
+        "-ftime-",
+        "-fplugin",
+        "-fdump",
+        "-fstack-usage",
+        "-fsplit-dwarf",
+        "-fxray",
+        "-D_FORTIFY_SOURCE",
+        "-funroll",
+        "-fdiagnostics",
+        "-fsave-optimization",
+        "-foptimization-record",
     ];
-    let is_linker_prefix = |prefix: &&str| option.starts_with(prefix) && option.len() > prefix.len();
-    if BOTH.contains(&option) || option.starts_with("--target=") || option.starts_with("-fopenmp=") || option.starts_with("--sysroot=") || is_machine(option) {
+    let is_linker_prefix =
+        |prefix: &&str| option.starts_with(prefix) && option.len() > prefix.len();
+    if BOTH.contains(&option)
+        || option.starts_with("--target=")
+        || option.starts_with("-fopenmp=")
+        || option.starts_with("--sysroot=")
+        || is_machine(option)
+    {
         Class::Both
-    } else if LINKER.contains(&option) || ["-l", "-L", "-u", "-Wl,", "-fuse-ld="].iter().any(|p| is_linker_prefix(&p)) {
+    } else if LINKER.contains(&option)
+        || ["-l", "-L", "-u", "-Wl,", "-fuse-ld="]
+            .iter()
+            .any(|p| is_linker_prefix(&p))
+    {
         Class::Linker
-    } else if option.starts_with("-Wp,") && !option.contains("-M") && !option.contains("_FORTIFY_SOURCE") {
+    } else if option.starts_with("-Wp,")
+        && !option.contains("-M")
+        && !option.contains("_FORTIFY_SOURCE")
+    {
         Class::Compiler
-    } else if DROPPED.contains(&option) || DROPPED_PREFIXES.iter().any(|prefix| option.starts_with(prefix)) {
+    } else if DROPPED.contains(&option)
+        || DROPPED_PREFIXES
+            .iter()
+            .any(|prefix| option.starts_with(prefix))
+    {
         Class::Dropped
     } else {
         Class::Compiler
     }
+}
+
+/// Options that say what is written and where.
+fn is_output(option: &str) -> bool {
+    matches!(
+        option,
+        "-c" | "-S" | "-E" | "--serialize-diagnostics" | "-serialize-diagnostics"
+    ) || option.starts_with("-M")
+        || option.starts_with("-Wp,-M")
 }
 
 fn is_machine(option: &str) -> bool {
@@ -249,7 +459,10 @@ fn open_response_files(arguments: &[OsString], depth: usize) -> Vec<OsString> {
     const DEEPEST: usize = 16;
     let mut opened = Vec::new();
     for argument in arguments {
-        let name = argument.as_bytes().strip_prefix(b"@").filter(|_| depth < DEEPEST);
+        let name = argument
+            .as_bytes()
+            .strip_prefix(b"@")
+            .filter(|_| depth < DEEPEST);
         match name.map(|name| std::fs::read(OsStr::from_bytes(name))) {
             Some(Ok(text)) => opened.extend(open_response_files(&split_words(&text), depth + 1)),
             _ => opened.push(argument.clone()),
@@ -273,7 +486,9 @@ pub fn split_words(text: &[u8]) -> Vec<OsString> {
                 quote = Some(byte);
                 word.get_or_insert_default();
             }
-            (None, _) if byte.is_ascii_whitespace() => words.extend(word.take().map(OsString::from_vec)),
+            (None, _) if byte.is_ascii_whitespace() => {
+                words.extend(word.take().map(OsString::from_vec))
+            }
             _ => word.get_or_insert_default().push(byte),
         }
     }
@@ -293,8 +508,14 @@ mod tests {
     fn output_may_be_anywhere() {
         assert_eq!(parse("-o x.o -c a.c").output, Some("x.o".into()));
         assert_eq!(parse("a.c -c -ox.o").output, Some("x.o".into()));
-        assert_eq!(parse("-c dir/a.c").object_of(Path::new("dir/a.c")), Path::new("a.o"));
-        assert_eq!(parse("-c dir/a.b.c").object_of(Path::new("dir/a.b.c")), Path::new("a.b.o"));
+        assert_eq!(
+            parse("-c dir/a.c").object_of(Path::new("dir/a.c")),
+            Path::new("a.o")
+        );
+        assert_eq!(
+            parse("-c dir/a.b.c").object_of(Path::new("dir/a.b.c")),
+            Path::new("a.b.o")
+        );
     }
 
     #[test]
@@ -317,7 +538,10 @@ mod tests {
     #[test]
     fn bitcode_flags_keep_what_changes_meaning() {
         let flags = parse("-c -O2 -Wall -Werror -g3 -DX='a b' -I inc -MMD -MF a.d -std=gnu11 -fsanitize=address -fno-strict-aliasing -Wp,-MD,x.d -D_FORTIFY_SOURCE=2 a.c -o a.o").flags;
-        assert_eq!(flags, ["-DX=a b", "-I", "inc", "-std=gnu11", "-fno-strict-aliasing"].map(OsString::from));
+        assert_eq!(
+            flags,
+            ["-DX=a b", "-I", "inc", "-std=gnu11", "-fno-strict-aliasing"].map(OsString::from)
+        );
     }
 
     #[test]
@@ -325,18 +549,36 @@ mod tests {
         let inputs = parse("-x c++ a.c -x none b.c -").inputs;
         assert_eq!(inputs[0].kind, Kind::Source(Language::Cpp));
         assert_eq!(inputs[1].kind, Kind::Source(Language::C));
-        assert_eq!(Invocation::parse(&["a.c".into()], true).inputs[0].kind, Kind::Source(Language::Cpp));
+        assert_eq!(
+            Invocation::parse(&["a.c".into()], true).inputs[0].kind,
+            Kind::Source(Language::Cpp)
+        );
     }
 
     #[test]
     fn words_are_split_like_a_shell() {
-        assert_eq!(split_words(br#"a 'b c' "d \"e" f\ g ''"#), ["a", "b c", "d \"e", "f g", ""].map(OsString::from));
+        assert_eq!(
+            split_words(br#"a 'b c' "d \"e" f\ g ''"#),
+            ["a", "b c", "d \"e", "f g", ""].map(OsString::from)
+        );
     }
 
     #[test]
     fn linker_words_keep_their_order() {
         let link = parse("main.o -L lib -lfoo -Wl,--wrap=malloc x.a -pthread -o p").link;
-        assert_eq!(link, ["main.o", "-L", "lib", "-lfoo", "-Wl,--wrap=malloc", "x.a", "-pthread"].map(OsString::from));
+        assert_eq!(
+            link,
+            [
+                "main.o",
+                "-L",
+                "lib",
+                "-lfoo",
+                "-Wl,--wrap=malloc",
+                "x.a",
+                "-pthread"
+            ]
+            .map(OsString::from)
+        );
         assert_eq!(parse("a.o -Wl,-Map,m.txt").map, Some("m.txt".into()));
     }
 }

@@ -59,7 +59,11 @@ fn source(arguments: &Arguments) -> Source {
     let command = arguments.build.clone();
     match &arguments.revision {
         Some(revision) => Source::Revision {
-            repo: arguments.paths.first().cloned().unwrap_or_else(|| ".".into()),
+            repo: arguments
+                .paths
+                .first()
+                .cloned()
+                .unwrap_or_else(|| ".".into()),
             revision: revision.clone(),
             command,
             program: arguments.program.clone().map(PathBuf::from),

@@ -12,7 +12,10 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, cpp: bool) -> Result<Code, Failure> {
-    Ok(Code(changeling_build::stand_in::compile(&arguments.arguments, cpp)))
+    Ok(Code(changeling_build::stand_in::compile(
+        &arguments.arguments,
+        cpp,
+    )))
 }
 
 /// Runs as a compiler if that is how this program was called: `changeling cc …`, or by a

@@ -31,23 +31,36 @@ struct Finding {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
-    let findings: Vec<Finding> =
-        [compilers(), rust(), kernel(), solvers()].into_iter().flatten().collect();
+    let findings: Vec<Finding> = [compilers(), rust(), kernel(), solvers()]
+        .into_iter()
+        .flatten()
+        .collect();
     if arguments.json {
         print_json(&findings);
     } else {
         print_text(&findings);
     }
-    let lacking = findings.iter().any(|f| f.need == Need::Required && f.state.is_err());
+    let lacking = findings
+        .iter()
+        .any(|f| f.need == Need::Required && f.state.is_err());
     Ok(if lacking { Code::LACKING } else { Code::OK })
 }
 
 fn compilers() -> Vec<Finding> {
     let mut findings = Vec::new();
-    for tool in [Tool::Clang, Tool::ClangPlusPlus, Tool::LlvmLink, Tool::Objcopy] {
+    for tool in [
+        Tool::Clang,
+        Tool::ClangPlusPlus,
+        Tool::LlvmLink,
+        Tool::Objcopy,
+    ] {
         findings.push(program(tool.name(), tool.package(), Need::Required));
     }
-    findings.push(program(&format!("ld.lld-{LLVM}"), &format!("lld-{LLVM}"), Need::Required));
+    findings.push(program(
+        &format!("ld.lld-{LLVM}"),
+        &format!("lld-{LLVM}"),
+        Need::Required,
+    ));
     findings.push(sanitizers());
     for (name, package) in [("git", "git"), ("make", "make"), ("cmake", "cmake")] {
         findings.push(program(name, package, Need::Useful));
@@ -58,9 +71,14 @@ fn compilers() -> Vec<Finding> {
 /// Sanitizers need run-time libraries that come in a package of their own.
 fn sanitizers() -> Finding {
     let library = "libclang_rt.asan-x86_64.a";
-    let printed = Command::new(Tool::Clang.name()).arg(format!("--print-file-name={library}")).output();
-    let old_layout = printed.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_string());
-    let found = old_layout.ok().filter(|path| Path::new(path).is_absolute() && Path::new(path).exists());
+    let printed = Command::new(Tool::Clang.name())
+        .arg(format!("--print-file-name={library}"))
+        .output();
+    let old_layout =
+        printed.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_string());
+    let found = old_layout
+        .ok()
+        .filter(|path| Path::new(path).is_absolute() && Path::new(path).exists());
     Finding {
         name: "sanitizer libraries".into(),
         need: Need::Useful,
@@ -70,7 +88,11 @@ fn sanitizers() -> Finding {
 }
 
 fn rust() -> Vec<Finding> {
-    let cargo = program("cargo", "the stable Rust toolchain with rustup", Need::Useful);
+    let cargo = program(
+        "cargo",
+        "the stable Rust toolchain with rustup",
+        Need::Useful,
+    );
     let state = match rustc_version(Path::new(".")) {
         Err(error) => Err(error.to_string()),
         Ok(version) => {
@@ -82,23 +104,45 @@ fn rust() -> Vec<Finding> {
             }
         }
     };
-    let help = format!("install a stable toolchain whose LLVM is {LLVM} or older; only Rust programs need it");
-    vec![cargo, Finding { name: "rustc".into(), need: Need::Useful, state, help }]
+    let help = format!(
+        "install a stable toolchain whose LLVM is {LLVM} or older; only Rust programs need it"
+    );
+    vec![
+        cargo,
+        Finding {
+            name: "rustc".into(),
+            need: Need::Useful,
+            state,
+            help,
+        },
+    ]
 }
 
 fn kernel() -> Vec<Finding> {
-    vec![release(), address_space(), address_randomisation(), landlock(), user_namespaces()]
+    vec![
+        release(),
+        address_space(),
+        address_randomisation(),
+        landlock(),
+        user_namespaces(),
+    ]
 }
 
 /// memfd_create came with Linux 3.17, and nobody switches it off by itself.
 fn release() -> Finding {
     let text = read("/proc/sys/kernel/osrelease");
-    let mut numbers = text.split(['.', '-']).map(|part| part.parse::<u32>().unwrap_or(0));
+    let mut numbers = text
+        .split(['.', '-'])
+        .map(|part| part.parse::<u32>().unwrap_or(0));
     let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
     Finding {
         name: "kernel (memfd)".into(),
         need: Need::Required,
-        state: if version >= (3, 17) { Ok(format!("Linux {text}")) } else { Err(format!("Linux {text} is too old")) },
+        state: if version >= (3, 17) {
+            Ok(format!("Linux {text}"))
+        } else {
+            Err(format!("Linux {text} is too old"))
+        },
         help: "use Linux 3.17 or newer".into(),
     }
 }
@@ -127,7 +171,8 @@ fn address_randomisation() -> Finding {
         name: "address randomisation".into(),
         need: Need::Required,
         state,
-        help: "in a container, allow the system call `personality` (a seccomp profile forbids it)".into(),
+        help: "in a container, allow the system call `personality` (a seccomp profile forbids it)"
+            .into(),
     }
 }
 
@@ -163,7 +208,9 @@ fn user_namespaces() -> Finding {
 }
 
 fn solvers() -> Vec<Finding> {
-    ["z3", "bitwuzla", "cvc5"].map(|name| program(name, name, Need::Optional)).into()
+    ["z3", "bitwuzla", "cvc5"]
+        .map(|name| program(name, name, Need::Optional))
+        .into()
 }
 
 fn program(name: &str, package: &str, need: Need) -> Finding {
@@ -172,17 +219,29 @@ fn program(name: &str, package: &str, need: Need) -> Finding {
         true => format!("install {package}"),
         false => format!("apt-get install {package}"),
     };
-    Finding { name: name.into(), need, state: found.ok_or_else(|| "not found".into()), help }
+    Finding {
+        name: name.into(),
+        need,
+        state: found.ok_or_else(|| "not found".into()),
+        help,
+    }
 }
 
 fn read(path: &str) -> String {
-    std::fs::read_to_string(path).unwrap_or_default().trim().to_string()
+    std::fs::read_to_string(path)
+        .unwrap_or_default()
+        .trim()
+        .to_string()
 }
 
 /// Whether a command ends well; `None` if it is not there.
 fn succeeds(name: &str, arguments: &[&str]) -> Option<bool> {
     let mut command = Command::new(name);
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     Some(command.status().ok()?.success())
 }
 
@@ -200,10 +259,17 @@ fn print_text(findings: &[Finding]) {
             println!("         {:<22} help: {}", "", finding.help);
         }
     }
-    let count = |need| findings.iter().filter(|f| f.state.is_err() && f.need == need).count();
+    let count = |need| {
+        findings
+            .iter()
+            .filter(|f| f.state.is_err() && f.need == need)
+            .count()
+    };
     match (count(Need::Required), count(Need::Useful)) {
         (0, 0) => println!("\nEverything that is needed is here."),
-        (0, some) => println!("\nEverything that is needed is here; {some} missing for some programs."),
+        (0, some) => {
+            println!("\nEverything that is needed is here; {some} missing for some programs.")
+        }
         (some, _) => println!("\n{some} missing without which nothing works."),
     }
 }

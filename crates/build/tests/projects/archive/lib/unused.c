@@ -1,0 +1,3 @@
+extern int nowhere(void);
+int unused(void);
+int unused(void) { return nowhere(); }

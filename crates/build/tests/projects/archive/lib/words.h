@@ -1,0 +1,4 @@
+#ifndef WORDS_H
+#define WORDS_H
+int count_words(const char *text);
+#endif

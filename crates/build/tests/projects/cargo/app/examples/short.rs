@@ -1,0 +1,3 @@
+fn main() {
+    println!("{}", dep::sum("1 2 3"));
+}

@@ -1,0 +1,1 @@
+int greet(int n) { return n > 3 ? n : 3; }

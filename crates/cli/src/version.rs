@@ -1,0 +1,93 @@
+//! A version made ready to run: built, traced, both kept in the cache.
+
+use crate::exit::Code;
+use crate::failure::Failure;
+use changeling_build::{BuildOptions, Built, Source, build};
+use changeling_instrument::{InstrumentError, instrument};
+use changeling_trace::sites::{self, SiteTable};
+use std::path::PathBuf;
+
+pub struct Version {
+    pub built: Built,
+    /// The traced binary.
+    pub traced: PathBuf,
+    pub sites: SiteTable,
+}
+
+impl Version {
+    pub fn prepare(source: &Source, options: &BuildOptions) -> Result<Version, Failure> {
+        let built = build(source, options)?;
+        let directory = options.cache.join("traced").join(traced_key(&built));
+        let (traced, table) = (directory.join("traced"), directory.join("sites.json"));
+        if !(traced.is_file() && table.is_file()) {
+            // Made beside and moved into place, so that a killed run leaves no half of it.
+            let work = options.cache.join("traced").join(format!("work-{}", std::process::id()));
+            let made = instrument(&built.bitcode, &work, &built.link);
+            if made.is_err() {
+                let _ = std::fs::remove_dir_all(&work);
+            }
+            made?;
+            if std::fs::rename(&work, &directory).is_err() {
+                // Another process was faster.
+                let _ = std::fs::remove_dir_all(&work);
+            }
+        }
+        let sites = read_table(&table)?;
+        Ok(Version { built, traced, sites })
+    }
+}
+
+/// The bitcode's key and the tracer's own identity.
+fn traced_key(built: &Built) -> String {
+    format!("{}-{}", built.key, changeling_instrument::identity())
+}
+
+fn read_table(path: &PathBuf) -> Result<SiteTable, Failure> {
+    let damaged = |reason: String| Failure {
+        code: Code::CANNOT_RUN,
+        what: format!("the site table of a traced program cannot be read: {reason}"),
+        place: Some(path.display().to_string()),
+        help: Some("remove the cache directory and try again".into()),
+        output: None,
+    };
+    let text = std::fs::read(path).map_err(|error| damaged(error.to_string()))?;
+    let table: SiteTable = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
+    if table.format != sites::FORMAT {
+        return Err(damaged(format!("format {} instead of {}", table.format, sites::FORMAT)));
+    }
+    Ok(table)
+}
+
+impl From<InstrumentError> for Failure {
+    fn from(error: InstrumentError) -> Failure {
+        let help = match &error {
+            InstrumentError::NoEntry { .. } => "give a program with `main`, or a harness `LLVMFuzzerTestOneInput`",
+            InstrumentError::Architecture { .. } => "build it for x86_64 Linux",
+            InstrumentError::Link { .. } => "libraries that the program needs can be given with --flag=-lNAME",
+            InstrumentError::Unreadable { .. } => "bitcode must come from LLVM 22 or older",
+            InstrumentError::Write { .. } => "see whether the disk is full and the directory writable",
+            _ => "`changeling doctor` tells whether something is missing",
+        };
+        let output = match &error {
+            InstrumentError::Link { output } => Some(output.clone()),
+            _ => None,
+        };
+        let what = match &error {
+            InstrumentError::Link { .. } => "the traced program could not be linked".to_string(),
+            other => other.to_string(),
+        };
+        Failure { code: Code::CANNOT_RUN, what, place: None, help: Some(help.into()), output }
+    }
+}
+
+impl From<changeling_exec::ExecError> for Failure {
+    fn from(error: changeling_exec::ExecError) -> Failure {
+        Failure {
+            code: Code::CANNOT_RUN,
+            what: error.to_string(),
+            place: None,
+            help: Some("`changeling doctor` tells whether something is missing".into()),
+            output: None,
+        }
+    }
+}
