@@ -43,26 +43,31 @@ struct input *__mdl_input(FILE *file) {
     return make_input(file, fd, stream);
 }
 
+// The program's position, without its label and without characters pushed back.
+static uint64_t concrete_position(const struct input *input) {
+    uint64_t at = plain(input->at);
+    uint64_t length = __chg_concrete_length(input->stream);
+    return input->clamped && at > length ? length : at;
+}
+
 void __mdl_input_sync(struct input *input) {
-    int64_t position = (int64_t)plain((uint64_t)__mdl_input_tell(input));
-    if (position < 0 || (uint64_t)position == input->end) return;
+    uint64_t position = concrete_position(input) - input->returned;
+    if (position == input->end && input->pushed_count == 0) return;
     int saved = errno;
-    lseek(input->fd, position, SEEK_SET);
+    lseek(input->fd, (off_t)position, SEEK_SET);
     errno = saved;
-    // The characters pushed back are gone, not the place they were put back to.
     if (input->pushed_count > 0) {
-        input->pushed_count = 0;
-        input->at = (uint64_t)position;
+        input->pushed_count = input->returned = 0;
+        input->at = position;
         input->clamped = false;
     }
-    input->base = input->end = (uint64_t)position;
+    input->base = input->end = position;
 }
 
 void __mdl_input_drop(FILE *file) {
     for (struct input **link = &inputs; *link != NULL; link = &(*link)->next) {
         struct input *input = *link;
         if (input->file != file) continue;
-        __mdl_input_sync(input);
         *link = input->next;
         free(input->buffer);
         free(input->pushed);
@@ -75,13 +80,6 @@ void __mdl_input_drop(FILE *file) {
 
 static bool has_error(const struct input *input) {
     return (plain((uint64_t)(unsigned)input->file->_flags) & ERROR_FLAG) != 0;
-}
-
-// The program's position, without its label and without characters pushed back.
-static uint64_t concrete_position(const struct input *input) {
-    uint64_t at = plain(input->at);
-    uint64_t length = __chg_concrete_length(input->stream);
-    return input->clamped && at > length ? length : at;
 }
 
 // Takes the next bytes from the descriptor into the buffer. False at the end.
@@ -106,8 +104,22 @@ static bool fill(struct input *input) {
     return got > 0;
 }
 
+static unsigned char pop(struct input *input) {
+    unsigned char c = input->pushed[--input->pushed_count];
+    if (input->returned > input->pushed_count) input->returned = input->pushed_count;
+    return c;
+}
+
+// Is this the character in front of those pushed back already?
+static bool was_read(const struct input *input, int c) {
+    uint64_t position = concrete_position(input) - input->returned;
+    if (input->pushed_count != input->returned || position <= input->base || position > input->end) return false;
+    unsigned char before = input->buffer[position - 1 - input->base];
+    return (unsigned char)plain((unsigned char)c) == (unsigned char)plain(before);
+}
+
 int __mdl_input_get(struct input *input) {
-    if (input->pushed_count > 0) return input->pushed[--input->pushed_count];
+    if (input->pushed_count > 0) return pop(input);
     uint64_t position = concrete_position(input);
     if (position < input->end || fill(input)) {
         input->at = pin(input->at);
@@ -131,6 +143,7 @@ int __mdl_input_unget(struct input *input, int c) {
         input->pushed = larger;
         input->pushed_capacity = capacity;
     }
+    if (was_read(input, c)) input->returned++;
     input->pushed[input->pushed_count++] = (unsigned char)c;
     input->file->_flags &= ~EOF_FLAG;
     return (unsigned char)c;
@@ -164,7 +177,7 @@ static size_t take(struct input *input, unsigned char *to, size_t n) {
             continue;
         }
         if (!fill(input)) break;
-        position = concrete_position(input);
+        position = input->base;
     }
     return done;
 }
@@ -172,7 +185,7 @@ static size_t take(struct input *input, unsigned char *to, size_t n) {
 size_t __mdl_input_read(struct input *input, void *to, size_t n) {
     unsigned char *bytes = to;
     size_t back = 0;
-    while (input->pushed_count > 0 && back < n) bytes[back++] = input->pushed[--input->pushed_count];
+    while (input->pushed_count > 0 && back < n) bytes[back++] = pop(input);
     if (back == n) return n;
     n -= back;
 
@@ -223,10 +236,11 @@ int __mdl_input_seek(struct input *input, int64_t offset, int whence) {
     int64_t target;
     if (__builtin_add_overflow(origin, offset, &target)) target = -1;
     if (target < 0) {
+        input->pushed_count = input->returned;
         errno = EINVAL;
         return -1;
     }
-    input->pushed_count = 0;
+    input->pushed_count = input->returned = 0;
     input->file->_flags &= ~EOF_FLAG;
     input->at = (uint64_t)target;
     input->clamped = false;

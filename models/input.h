@@ -19,9 +19,12 @@ struct input {
     uint64_t end;
     size_t chunk;
     unsigned char *buffer;
-    // Characters pushed back, the next one last.
+    // Characters pushed back, the next one last. The first `returned` of them
+    // are the very characters read before, which for the library is a step
+    // back in its buffer.
     unsigned char *pushed;
     size_t pushed_count;
+    size_t returned;
     size_t pushed_capacity;
     struct input *next;
 };
@@ -36,8 +39,7 @@ struct input {
 struct input *__mdl_input(FILE *file);
 // Puts the descriptor where the program believes it is.
 void __mdl_input_sync(struct input *input);
-// Forget what is known of a FILE that is closed, reopened or written to, after
-// putting its descriptor right.
+// Forget what is known of a FILE that is closed, reopened or written to.
 void __mdl_input_drop(FILE *file);
 
 // Next byte or EOF: one branch on the length.

@@ -97,6 +97,12 @@ static bool make_room(char **line, size_t *size, size_t needed) {
     return true;
 }
 
+// Bytes in the buffer that have not been read.
+static size_t held(const struct input *input) {
+    uint64_t at = plain(input->at);
+    return at < input->end ? (size_t)(input->end - at) : 0;
+}
+
 static ssize_t get_delimited(char **line, size_t *size, int delimiter, struct input *input) {
     if (line == NULL || size == NULL) {
         errno = EINVAL;
@@ -111,11 +117,11 @@ static ssize_t get_delimited(char **line, size_t *size, int delimiter, struct in
     bool ended = false;
     unsigned char *part = NULL;
     while (!ended) {
+        // A part goes up to the delimiter or the end of what is at hand.
+        size_t most = input->pushed_count - input->returned;
         int c = __mdl_input_get(input);
         if (c == EOF) break;
-        // A part goes up to the delimiter or the end of what is buffered.
-        bool pushed = input->pushed_count > 0;
-        size_t most = 1 + (pushed ? input->pushed_count : (size_t)(input->end - plain(input->at)));
+        if (most == 0) most = 1 + input->returned + held(input);
         unsigned char *longer = realloc(part, most);
         if (longer == NULL) break;
         part = longer;

@@ -9,6 +9,8 @@ int __mdl_output_fd(FILE *file) {
     int fd = fileno(file);
     errno = saved;
     if (fd >= 0 && __chg_fd_stream(fd) >= 0) {
+        struct input *input = __mdl_input(file);
+        if (input != NULL) __mdl_input_sync(input);
         __mdl_input_drop(file);
         __mdl_place_spoil(fd);
     }
