@@ -28,9 +28,23 @@ static _Atomic bool has_forked;
 
 static void before_fork(void) { atomic_store(&has_forked, true); }
 
-/* The fork server does not count: its child is the program itself. */
+/* Older headers do not know scopes; the kernel knows them since version 6 of Landlock and refuses them before. */
+struct scoped_ruleset {
+    uint64_t files, network, scoped;
+};
+#define SCOPE_SIGNAL 2
+
+/* The child of a fork server is the program itself, in the place of one that was started alone: a session of its own,
+   and no power over the server. */
 static void after_fork(void) {
-    if (!duty_processes && raw_call(SYS_getppid, 0, 0, 0, 0, 0, 0) == FORK_SERVER) atomic_store(&has_forked, false);
+    if (duty_processes || raw_call(SYS_getppid, 0, 0, 0, 0, 0, 0) != FORK_SERVER) return;
+    atomic_store(&has_forked, false);
+    raw_call(SYS_setsid, 0, 0, 0, 0, 0, 0);
+    struct scoped_ruleset attributes = {.scoped = SCOPE_SIGNAL};
+    long ruleset = raw_call(SYS_landlock_create_ruleset, (long)&attributes, sizeof attributes, 0, 0, 0, 0);
+    if (ruleset < 0) return;
+    raw_call(SYS_landlock_restrict_self, ruleset, 0, 0, 0, 0, 0);
+    raw_call(SYS_close, ruleset, 0, 0, 0, 0, 0);
 }
 
 __attribute__((constructor)) static void remember(void) {

@@ -71,7 +71,16 @@ int main(int count, char **arguments) {
     return 1;
 }
 
+/* Only what the parent meant for us, and nothing of it for the programs. */
+static void settle_descriptors(void) {
+    for (int fd = FD_CONTROL; fd <= FD_SHARED; fd++) fcntl(fd, F_SETFD, FD_CLOEXEC);
+    bool closed = syscall(SYS_close_range, 3, FD_CONTROL - 1, 0) == 0 && syscall(SYS_close_range, FD_SHARED + 1, ~0u, 0) == 0;
+    for (int fd = 3; !closed && fd < 65536; fd++)
+        if (fd < FD_CONTROL || fd > FD_SHARED) close(fd);
+}
+
 static void prepare_self(void) {
+    settle_descriptors();
     for (int number = 1; number < 65; number++) signal(number, SIG_DFL);
     sigset_t blocked;
     sigemptyset(&blocked);

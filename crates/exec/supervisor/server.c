@@ -155,10 +155,15 @@ struct reply run_traced(struct cage *cage, uint64_t time_ns) {
     uint64_t begin = now_ns();
     uint32_t word = COMMAND_RUN;
     if (write(server.command, &word, sizeof word) != (ssize_t)sizeof word) return stop(cage, lost);
-    if (receive(cage, begin + time_ns + NOTICE_NS, &word) != WAKE_READABLE) return stop(cage, lost);
-    server.run = (pid_t)word;
+    /* With numbers that start anew we know the run's before it is told: it may kill the server first. */
+    if (cage->in_force & LAYER_PID_RESET) server.run = server.pid + 1;
+    enum wake wake = receive(cage, begin + time_ns + NOTICE_NS, &word);
+    if (wake == WAKE_READABLE) server.run = (pid_t)word;
+    bool orphaned = wake == WAKE_CHILD && server.run > 0;
+    if (wake != WAKE_READABLE && !orphaned) return stop(cage, lost);
     /* A late word of an earlier run instead of a process: we no longer understand each other. */
-    if (server.run <= 1 || server.run == server.pid || kill(server.run, 0) != 0) return stop(cage, lost);
+    bool strange = server.run <= 1 || server.run == server.pid || kill(server.run, 0) != 0;
+    if (strange && !server.run_ended) return stop(cage, lost);
 
     struct reply reply = follow(cage, begin + time_ns);
     reply.elapsed_ns = now_ns() - begin;
