@@ -136,7 +136,7 @@ impl Cage {
             };
         };
         let workdir = Workdir::new(directory, hello.program_uid, hello.program_gid);
-        Ok(Ok(Cage {
+        let cage = Cage {
             binary: path,
             outer,
             supervisor,
@@ -146,7 +146,9 @@ impl Cage {
             request,
             captures,
             scratch,
-        }))
+        };
+        cage.workdir.adopt().map_err(failed)?;
+        Ok(Ok(cage))
     }
 
     pub fn in_force(&self) -> Layers {

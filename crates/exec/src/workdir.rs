@@ -41,6 +41,11 @@ impl Workdir {
         }
     }
 
+    /// Makes the directory the program's own.
+    pub fn adopt(&self) -> io::Result<()> {
+        self.hand_over(self.directory.as_fd())
+    }
+
     /// Removes everything. However deep a tree is, only two levels are open at a time: what lies deeper is moved up.
     pub fn clear(&self) -> io::Result<()> {
         let root = self.directory.as_fd();

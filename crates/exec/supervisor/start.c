@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 static char **split(char **from, char *end, uint32_t count);
-static void become_program(struct cage *cage, const struct strings *strings, int command_fd, int reply_fd, struct start *start);
+static void become_program(struct cage *cage, const struct strings *strings, int command_fd, int reply_fd, volatile struct start *start);
 
 bool read_strings(struct strings *strings, struct start *start) {
     memset(strings, 0, sizeof *strings);
@@ -44,17 +44,19 @@ void free_strings(struct strings *strings) {
 
 struct start start_program(struct cage *cage, const struct strings *strings, int command_fd, int reply_fd) {
     /* Shared with the child until it executes: that is how a failure comes back without a pipe. */
-    struct start start = {.pid = -1, .stage = STAGE_NONE, .error = 0};
+    static volatile struct start shared;
+    shared.stage = STAGE_NONE;
+    shared.error = 0;
     pid_t pid = vfork();
     if (pid == 0) {
-        become_program(cage, strings, command_fd, reply_fd, &start);
+        become_program(cage, strings, command_fd, reply_fd, &shared);
         _exit(127);
     }
+    struct start start = {.pid = pid, .stage = shared.stage, .error = shared.error};
     if (pid < 0) {
         start.stage = STAGE_FORK;
         start.error = errno;
     }
-    start.pid = pid;
     return start;
 }
 
@@ -74,7 +76,7 @@ static char **split(char **from, char *end, uint32_t count) {
 
 static bool give(int from, int to) { return syscall(SYS_dup3, from, to, 0) == to; }
 
-static void become_program(struct cage *cage, const struct strings *strings, int command_fd, int reply_fd, struct start *start) {
+static void become_program(struct cage *cage, const struct strings *strings, int command_fd, int reply_fd, volatile struct start *start) {
     syscall(SYS_setsid);
     start->stage = STAGE_DIRECTORY;
     if (syscall(SYS_fchdir, cage->work_fd) != 0) goto failed;

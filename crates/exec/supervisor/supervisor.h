@@ -38,8 +38,8 @@ struct strings {
 /* A process that was started, or the reason why not. */
 struct start {
     pid_t pid;
-    volatile uint32_t stage;
-    volatile int error;
+    uint32_t stage;
+    int error;
 };
 
 /* root.c: gives the calling process a file system of its own. False: nothing was changed that matters. */

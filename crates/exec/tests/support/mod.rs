@@ -41,6 +41,14 @@ pub fn compile(source: &str) -> PathBuf {
 
 fn build(path: &Path, source: &str) -> PathBuf {
     let output = build_directory().join(source.replace('.', "-"));
+    let modified = |path: &Path| {
+        fs::metadata(path)
+            .and_then(|metadata| metadata.modified())
+            .ok()
+    };
+    if modified(&output).is_some_and(|built| Some(built) > modified(path)) {
+        return output;
+    }
     let mut command = if source.ends_with(".rs") {
         let mut command = Command::new("rustc");
         command.args(["--edition", "2024", "-C", "opt-level=1"]);
@@ -55,10 +63,11 @@ fn build(path: &Path, source: &str) -> PathBuf {
         command.args(["-O0", "-g", "-pthread", "-Wno-infinite-recursion"]);
         command
     };
+    let unfinished = output.with_extension(std::process::id().to_string());
     let done = command
         .arg(path)
         .arg("-o")
-        .arg(&output)
+        .arg(&unfinished)
         .output()
         .expect("the compiler can be started");
     assert!(
@@ -66,6 +75,7 @@ fn build(path: &Path, source: &str) -> PathBuf {
         "{source}: {}",
         String::from_utf8_lossy(&done.stderr)
     );
+    fs::rename(&unfinished, &output).unwrap();
     output
 }
 
