@@ -127,6 +127,17 @@ impl Dominators {
         self.interval[node.index()].1 != 0
     }
 
+    /// Steps from the root in the tree.
+    pub fn depth(&self, node: Node) -> u32 {
+        self.depth[node.index()]
+    }
+
+    /// When a walk over the tree enters and leaves the node: the node's part of
+    /// the tree is what the walk enters in between.
+    pub fn interval(&self, node: Node) -> (u32, u32) {
+        self.interval[node.index()]
+    }
+
     /// Every node dominates itself.
     pub fn dominates(&self, above: Node, below: Node) -> bool {
         let (from, to) = self.interval[above.index()];

@@ -1,7 +1,23 @@
 //! Graphs over one program: pure functions on plain data.
 
+pub mod calls;
+pub mod control;
+pub mod distance;
 pub mod dominance;
+pub mod flow;
 pub mod graph;
+mod graphs;
+pub mod library;
+mod passage;
+pub mod pointers;
+pub mod reach;
 
+pub use calls::Calls;
+pub use control::Control;
+pub use distance::Distances;
 pub use dominance::Dominators;
+pub use flow::{Flow, SegmentId};
 pub use graph::{Graph, Node};
+pub use graphs::Graphs;
+pub use pointers::{Cell, Origin, Pointers};
+pub use reach::Reach;

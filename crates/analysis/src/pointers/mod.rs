@@ -1,0 +1,164 @@
+//! What pointers can point to: inclusion-based, field-sensitive, without regard
+//! to the order of execution; and with it, whom indirect calls can call.
+//!
+//! Memory is divided into objects (variables, allocation sites) and these into
+//! cells by offset. Elements of an array that is indexed by a variable share
+//! their cells.
+
+mod constraints;
+mod objects;
+mod solver;
+
+use std::collections::BTreeSet;
+
+use changeling_program::{FunctionId, Program, Site, Value};
+
+pub use constraints::address_taken;
+use constraints::{Layout, generate};
+use objects::Objects;
+pub use objects::{ObjectId, Origin};
+use solver::Solver;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct NodeId(pub u32);
+
+impl NodeId {
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A piece of memory that is never looked into further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cell(pub u32);
+
+/// The solution.
+pub struct Pointers {
+    layout: Layout,
+    solver: Solver,
+    objects: Objects,
+    callees: Vec<(Site, FunctionId)>,
+    callbacks: Vec<(Site, FunctionId)>,
+}
+
+impl Pointers {
+    pub fn new(program: &Program) -> Pointers {
+        generate(program)
+    }
+
+    /// Functions that the call at the site can enter through a pointer.
+    pub fn callees(&self, site: Site) -> impl Iterator<Item = FunctionId> + '_ {
+        at(&self.callees, site)
+    }
+
+    /// Functions that an external function called at the site may call because
+    /// it was given their address.
+    pub fn callbacks(&self, site: Site) -> impl Iterator<Item = FunctionId> + '_ {
+        at(&self.callbacks, site)
+    }
+
+    /// Cells that `size` bytes behind the pointer can touch.
+    pub fn cells(&self, function: FunctionId, pointer: Value, size: u64) -> Vec<Cell> {
+        let Some(node) = self.layout.value(function, pointer) else {
+            return Vec::new();
+        };
+        let mut cells = BTreeSet::new();
+        for &pointed in self.solver.set(node) {
+            let first = self.solver.find(pointed);
+            let (object, offset) = self.objects.place(first);
+            cells.insert(Cell(first.0));
+            for &other in self.objects.cells_of(object) {
+                let (_, at) = self.objects.place(other);
+                if at > offset && at < offset.saturating_add(size) {
+                    cells.insert(Cell(self.solver.find(other).0));
+                }
+            }
+        }
+        cells.into_iter().collect()
+    }
+
+    /// Everything in the objects behind the pointer.
+    pub fn whole_objects(&self, function: FunctionId, pointer: Value) -> Vec<Cell> {
+        let Some(node) = self.layout.value(function, pointer) else {
+            return Vec::new();
+        };
+        let objects: BTreeSet<ObjectId> = self
+            .solver
+            .set(node)
+            .iter()
+            .map(|&cell| self.objects.place(self.solver.find(cell)).0)
+            .collect();
+        let cells = objects
+            .into_iter()
+            .flat_map(|object| self.objects.cells_of(object));
+        let cells: BTreeSet<Cell> = cells.map(|&cell| Cell(self.solver.find(cell).0)).collect();
+        cells.into_iter().collect()
+    }
+
+    /// Everything that can be reached from the pointer through memory.
+    pub fn reachable(&self, function: FunctionId, pointer: Value) -> Vec<Cell> {
+        let mut seen: BTreeSet<Cell> = self.whole_objects(function, pointer).into_iter().collect();
+        let mut work: Vec<Cell> = seen.iter().copied().collect();
+        while let Some(cell) = work.pop() {
+            for &next in self.solver.set(NodeId(cell.0)) {
+                let (object, _) = self.objects.place(self.solver.find(next));
+                for &inner in self.objects.cells_of(object) {
+                    let inner = Cell(self.solver.find(inner).0);
+                    if seen.insert(inner) {
+                        work.push(inner);
+                    }
+                }
+            }
+        }
+        seen.into_iter().collect()
+    }
+
+    /// Origins of the objects behind the pointer.
+    pub fn origins(&self, function: FunctionId, pointer: Value) -> Vec<Origin> {
+        let Some(node) = self.layout.value(function, pointer) else {
+            return Vec::new();
+        };
+        let objects: BTreeSet<ObjectId> = self
+            .solver
+            .set(node)
+            .iter()
+            .map(|&cell| self.objects.place(self.solver.find(cell)).0)
+            .collect();
+        objects
+            .into_iter()
+            .map(|object| self.objects.get(object).origin)
+            .collect()
+    }
+
+    /// What kind of memory the cell is in, and at which offset.
+    pub fn describe(&self, cell: Cell) -> (Origin, u64) {
+        let (object, offset) = self.objects.place(self.solver.find(NodeId(cell.0)));
+        (self.objects.get(object).origin, offset)
+    }
+
+    /// Whether a store to the cell replaces all it held: it stands for a single
+    /// place in memory, with nothing else of its object overlapping.
+    pub fn is_single(&self, cell: Cell, size: u64, program: &Program) -> bool {
+        let (object, _) = self.objects.place(self.solver.find(NodeId(cell.0)));
+        let object = self.objects.get(object);
+        object.is_single_at(self.objects.place(NodeId(cell.0)).1)
+            && match object.origin {
+                Origin::Global(_) => true,
+                // A local variable of a function that is active twice is two.
+                Origin::Stack(site) => {
+                    let entry = program.function(program.function_of(site)).first_block;
+                    program.instruction(site).block == entry
+                }
+                _ => false,
+            }
+            && size > 0
+    }
+}
+
+fn at(list: &[(Site, FunctionId)], site: Site) -> impl Iterator<Item = FunctionId> + '_ {
+    let from = list.partition_point(|&(at, _)| at < site);
+    list[from..]
+        .iter()
+        .take_while(move |&&(at, _)| at == site)
+        .map(|&(_, function)| function)
+}

@@ -1,0 +1,431 @@
+//! Irrelevant branches on random programs, against reachability along matched
+//! calls and returns computed by plain closure.
+
+use changeling_analysis::{Graphs, Reach};
+use changeling_program::{BlockId, Builder, FunctionId, Operation, Predicate, Program, Site};
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (self.0 >> 33) as usize % bound
+    }
+
+    fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+}
+
+/// Blocks as nodes: what each calls, and where it goes on.
+struct Shape {
+    /// Per function, per node: callee and successors; none for the last node.
+    functions: Vec<Vec<(Option<usize>, Vec<usize>)>>,
+    changed: Vec<(usize, usize)>,
+}
+
+fn shape(random: &mut Random, recursive: bool) -> Shape {
+    let count = 6;
+    let mut functions = Vec::new();
+    for f in 0..count {
+        let nodes = 4 + random.below(5);
+        let mut body = Vec::new();
+        for n in 0..nodes {
+            let callee = if recursive {
+                random.chance(35).then(|| random.below(count))
+            } else {
+                (f + 1 < count && random.chance(45)).then(|| f + 1 + random.below(count - f - 1))
+            };
+            let mut next = Vec::new();
+            if n + 1 < nodes {
+                // Forwards, so that every node leads to the end; now and then a loop.
+                next.push(n + 1 + random.below(nodes - n - 1));
+                if random.chance(45) {
+                    next.push(if random.chance(15) {
+                        random.below(n + 1)
+                    } else {
+                        n + 1
+                    });
+                }
+            }
+            body.push((callee, next));
+        }
+        functions.push(body);
+    }
+    let changed = (0..1 + random.below(2))
+        .map(|_| {
+            let f = random.below(count);
+            (f, random.below(functions[f].len()))
+        })
+        .collect();
+    Shape { functions, changed }
+}
+
+/// The program of a shape, and the site of each changed node: an addition in
+/// front of the node's call.
+fn build(shape: &Shape) -> (Program, Vec<Site>) {
+    let mut builder = Builder::new();
+    let names: Vec<FunctionId> = (0..shape.functions.len())
+        .map(|n| {
+            builder.declare(
+                &if n == 0 {
+                    "main".into()
+                } else {
+                    format!("f{n}")
+                },
+                1,
+            )
+        })
+        .collect();
+    let mut changed = Vec::new();
+    for (f, body) in shape.functions.iter().enumerate() {
+        let mut function = builder.define(names[f], body.len());
+        for (n, (callee, next)) in body.iter().enumerate() {
+            function.start(n);
+            let argument = function.argument(0);
+            let one = function.int(1);
+            let sum = function.binary(changeling_program::BinaryOp::Add, argument, one);
+            if shape.changed.contains(&(f, n)) {
+                changed.push(sum.site().expect("a site"));
+            }
+            if let Some(callee) = callee {
+                function.call(names[*callee], &[sum]);
+            }
+            match next[..] {
+                [] => function.ret(Some(sum)),
+                [to] => function.jump(function.block(to)),
+                _ => {
+                    let condition = function.compare(Predicate::Slt, sum, one);
+                    function.branch(condition, function.block(next[0]), function.block(next[1]));
+                }
+            }
+        }
+    }
+    (builder.finish(), changed)
+}
+
+/// Reachability by closure over pairs of blocks; a call edge must be matched by
+/// its own return edge.
+struct Reference {
+    block_count: usize,
+    /// Ways within one function, calls included as pairs of call and return.
+    level: Vec<bool>,
+    calls: Vec<(usize, usize, usize)>,
+    live: Vec<bool>,
+    changed: Vec<usize>,
+}
+
+impl Reference {
+    /// Nodes: a block before its call (2n) and after it (2n + 1).
+    fn new(shape: &Shape) -> Reference {
+        let mut first = vec![0];
+        for body in &shape.functions {
+            first.push(first.last().expect("one") + body.len());
+        }
+        let block_count = *first.last().expect("one");
+        let nodes = 2 * block_count;
+        let mut level = vec![false; nodes * nodes];
+        let mut calls = Vec::new();
+        for n in 0..nodes {
+            level[n * nodes + n] = true;
+        }
+        for (f, body) in shape.functions.iter().enumerate() {
+            for (n, (callee, next)) in body.iter().enumerate() {
+                let block = first[f] + n;
+                match callee {
+                    None => level[2 * block * nodes + 2 * block + 1] = true,
+                    Some(callee) => {
+                        let exit = first[callee + 1] - 1;
+                        calls.push((block, 2 * first[*callee], 2 * exit + 1));
+                    }
+                }
+                for to in next {
+                    level[(2 * block + 1) * nodes + 2 * (first[f] + to)] = true;
+                }
+            }
+        }
+        let changed = shape
+            .changed
+            .iter()
+            .map(|&(f, n)| 2 * (first[f] + n))
+            .collect();
+        let mut reference = Reference {
+            block_count,
+            level,
+            calls,
+            live: vec![false; nodes],
+            changed,
+        };
+        reference.close();
+        reference
+    }
+
+    fn close(&mut self) {
+        let nodes = 2 * self.block_count;
+        loop {
+            for k in 0..nodes {
+                for i in 0..nodes {
+                    if self.level[i * nodes + k] {
+                        for j in 0..nodes {
+                            if self.level[k * nodes + j] {
+                                self.level[i * nodes + j] = true;
+                            }
+                        }
+                    }
+                }
+            }
+            let mut grown = false;
+            for &(block, entry, exit) in &self.calls {
+                let cell = 2 * block * nodes + 2 * block + 1;
+                if self.level[entry * nodes + exit] && !self.level[cell] {
+                    self.level[cell] = true;
+                    grown = true;
+                }
+            }
+            if !grown {
+                break;
+            }
+        }
+        // Live: from main's entry over level ways and calls.
+        let mut work = vec![0];
+        while let Some(node) = work.pop() {
+            for next in 0..nodes {
+                if self.level[node * nodes + next] && !self.live[next] {
+                    self.live[next] = true;
+                    work.push(next);
+                }
+            }
+            let entered = self.calls.iter().filter(|(block, ..)| 2 * block == node);
+            for &(_, entry, _) in entered {
+                if !self.live[entry] {
+                    self.live[entry] = true;
+                    work.push(entry);
+                }
+            }
+        }
+    }
+
+    /// Whether some way from the node reaches a changed node: first out of any
+    /// number of calls that are under way, then into any number of others.
+    fn reaches(&self, from: usize) -> bool {
+        let nodes = 2 * self.block_count;
+        let mut out = vec![false; nodes];
+        let mut work = vec![from];
+        out[from] = true;
+        while let Some(node) = work.pop() {
+            for next in 0..nodes {
+                if self.level[node * nodes + next] && !std::mem::replace(&mut out[next], true) {
+                    work.push(next);
+                }
+            }
+            let left = self
+                .calls
+                .iter()
+                .filter(|(block, _, exit)| *exit == node && self.live[2 * block]);
+            for &(block, _, _) in left {
+                if !std::mem::replace(&mut out[2 * block + 1], true) {
+                    work.push(2 * block + 1);
+                }
+            }
+        }
+        let mut work: Vec<usize> = (0..nodes).filter(|&n| out[n]).collect();
+        while let Some(node) = work.pop() {
+            if self.changed.contains(&node) {
+                return true;
+            }
+            let into = self
+                .calls
+                .iter()
+                .filter(|(block, ..)| 2 * block == node)
+                .map(|&(_, entry, _)| entry);
+            let along = (0..nodes).filter(|next| self.level[node * nodes + next]);
+            for next in into.chain(along).collect::<Vec<_>>() {
+                if !std::mem::replace(&mut out[next], true) {
+                    work.push(next);
+                }
+            }
+        }
+        false
+    }
+
+    /// Whether a way from the program's start runs a changed node and then
+    /// comes to the node.
+    fn preceded(&self, to: usize) -> bool {
+        let nodes = 2 * self.block_count;
+        self.changed
+            .iter()
+            .filter(|&&changed| self.live[changed])
+            .any(|&changed| {
+                let mut seen = vec![false; nodes];
+                // Up first, then down, as above.
+                let mut up = vec![changed];
+                seen[changed] = true;
+                while let Some(node) = up.pop() {
+                    for next in 0..nodes {
+                        if self.level[node * nodes + next]
+                            && !std::mem::replace(&mut seen[next], true)
+                        {
+                            up.push(next);
+                        }
+                    }
+                    let left = self
+                        .calls
+                        .iter()
+                        .filter(|(block, _, exit)| *exit == node && self.live[2 * block]);
+                    for &(block, _, _) in left {
+                        if !std::mem::replace(&mut seen[2 * block + 1], true) {
+                            up.push(2 * block + 1);
+                        }
+                    }
+                }
+                let mut down: Vec<usize> = (0..nodes).filter(|&n| seen[n]).collect();
+                while let Some(node) = down.pop() {
+                    let into = self
+                        .calls
+                        .iter()
+                        .filter(|(b, ..)| 2 * b == node)
+                        .map(|&(_, entry, _)| entry);
+                    let along = (0..nodes).filter(|next| self.level[node * nodes + next]);
+                    for next in into.chain(along).collect::<Vec<_>>() {
+                        if !std::mem::replace(&mut seen[next], true) {
+                            down.push(next);
+                        }
+                    }
+                }
+                seen[to]
+            })
+    }
+}
+
+/// (programs with an unsound branch, branches found irrelevant, truly irrelevant).
+fn compare(rounds: u64, recursive: bool) -> (usize, usize, usize) {
+    let (mut unsound, mut found, mut real) = (0, 0, 0);
+    for round in 0..rounds {
+        let mut random = Random(round * 977 + u64::from(recursive));
+        let shape = shape(&mut random, recursive);
+        let reference = Reference::new(&shape);
+        let (program, changed) = build(&shape);
+        let graphs = Graphs::new(&program);
+        let reach = Reach::new(&program, &graphs, &changed);
+        let mut bad = false;
+        for block in (0..program.blocks.len()).map(BlockId::new) {
+            let branch = program.terminator(block);
+            let Operation::Branch { then, otherwise } = program.instruction(branch).operation
+            else {
+                continue;
+            };
+            if !reference.live[2 * block.index() + 1] {
+                continue;
+            }
+            let preceded = reference.preceded(2 * block.index() + 1);
+            bad |= preceded && !reach.can_precede(&graphs, branch);
+            for (side, target) in [then, otherwise].into_iter().enumerate() {
+                let can = reference.reaches(2 * target.index());
+                let said = reach.can_follow(&program, &graphs, branch, side);
+                bad |= can && !said;
+                found += usize::from(!said);
+                real += usize::from(!can);
+            }
+        }
+        unsound += usize::from(bad);
+    }
+    (unsound, found, real)
+}
+
+#[test]
+fn random_call_graphs_without_recursion() {
+    let (unsound, found, real) = compare(1704, false);
+    assert_eq!(unsound, 0);
+    assert_eq!(found, real, "summaries are exact here");
+    assert!(real > 1704);
+}
+
+#[test]
+fn random_call_graphs_with_recursion() {
+    let (unsound, found, real) = compare(1704, true);
+    assert_eq!(unsound, 0);
+    assert!(found <= real && found * 10 >= real * 9, "{found} of {real}");
+}
+
+/// `TestMe`: the state machine whose sets the specification lists.
+#[test]
+fn the_sets_of_test_me() {
+    let mut builder = Builder::new();
+    let main = builder.declare("main", 3);
+    let mut f = builder.define(main, 22);
+    // Blocks by line: a and b are the two halves of a short-circuit condition.
+    let names = [
+        "1", "2b", "3", "4", "5", "5s", "6a", "6b", "6s", "7a", "7b", "7s", "8a", "8b", "9", "11",
+        "12", "13", "14a", "14b", "15", "16",
+    ];
+    let at = |name: &str| names.iter().position(|n| *n == name).expect("a block");
+    // Each block: (line, successors by name); the tail of the function is cut
+    // to one block per way out of line 16.
+    let edges: [(&str, u32, &[&str]); 22] = [
+        ("1", 2, &["3", "2b"]),
+        ("2b", 2, &["3", "4"]),
+        ("3", 3, &[]),
+        ("4", 4, &["5", "16"]),
+        ("5", 5, &["5s", "6a"]),
+        ("5s", 5, &["12"]),
+        ("6a", 6, &["6b", "7a"]),
+        ("6b", 6, &["6s", "7a"]),
+        ("6s", 6, &["12"]),
+        ("7a", 7, &["7b", "8a"]),
+        ("7b", 7, &["7s", "8a"]),
+        ("7s", 7, &["12"]),
+        ("8a", 8, &["8b", "12"]),
+        ("8b", 8, &["9", "12"]),
+        ("9", 10, &["11", "12"]),
+        ("11", 11, &["12"]),
+        ("12", 12, &["13", "14a"]),
+        ("13", 13, &[]),
+        ("14a", 14, &["14b", "4"]),
+        ("14b", 14, &["15", "4"]),
+        ("15", 15, &[]),
+        ("16", 16, &["3", "13"]),
+    ];
+    let mut changed = Vec::new();
+    let mut branches = Vec::new();
+    for (n, (name, line, next)) in edges.iter().enumerate() {
+        f.start(n).line(*line);
+        let (a, b) = (f.argument(0), f.argument(1));
+        let condition = f.compare(Predicate::Slt, a, b);
+        if matches!(*name, "9" | "11") {
+            changed.push(condition.site().expect("a site"));
+        }
+        match next {
+            [] => f.ret(Some(a)),
+            [to] => f.jump(f.block(at(to))),
+            [then, otherwise] => {
+                f.branch(condition, f.block(at(then)), f.block(at(otherwise)));
+                branches.push((*name, Site(condition.site().expect("a site").0 + 1)));
+            }
+            _ => unreachable!("two sides at most"),
+        }
+    }
+    let program = builder.finish();
+    let graphs = Graphs::new(&program);
+    let reach = Reach::new(&program, &graphs, &changed);
+    let mut never_again = Vec::new();
+    let mut never = Vec::new();
+    for (name, branch) in branches {
+        for (side, letter) in ["T", "F"].into_iter().enumerate() {
+            if !reach.can_follow(&program, &graphs, branch, side) {
+                never_again.push(format!("{name}{letter}"));
+                if !reach.can_precede(&graphs, branch) {
+                    never.push(format!("{name}{letter}"));
+                }
+            }
+        }
+    }
+    // "1" holds the first half of line 2's condition.
+    assert_eq!(
+        never_again,
+        ["1T", "2bT", "4F", "12T", "14bT", "16T", "16F"]
+    );
+    assert_eq!(never, ["1T", "2bT"]);
+}
