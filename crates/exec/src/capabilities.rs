@@ -56,7 +56,7 @@ fn describe(layers: Layers, landlock: i32) -> Vec<Capability> {
             "read-only mounts",
             Layers::READ_ONLY,
             "nothing outside the working directory can be changed".into(),
-            "only Landlock confines writing; Linux 5.12 has recursive read-only mounts".into(),
+            "only Landlock confines writing, and it lets programs change modes and times of the caller's files; Linux 5.12 has recursive read-only mounts".into(),
         ),
         capability(
             "Landlock",

@@ -134,7 +134,7 @@ mod tests {
         }
         fs::set_permissions(
             scratch.work().join("a-directory-with-a-long-name"),
-            fs::Permissions::from_mode(0),
+            fs::Permissions::from_mode(0o000),
         )
         .unwrap();
         drop(scratch);

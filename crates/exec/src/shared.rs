@@ -16,6 +16,8 @@ use std::os::unix::fs::FileExt;
 
 /// Memory of a region beyond this is given back before the next run.
 const KEPT_BYTES: u64 = 64 << 20;
+/// Coverage of more blocks is cleared by giving its memory back instead of writing zeros.
+const MANY_BLOCKS: u64 = 64 << 10;
 
 #[derive(Debug)]
 pub struct Shared {
@@ -25,7 +27,7 @@ pub struct Shared {
     layout: Header,
     /// The shape that decided about the size of the input region.
     shape: Input,
-    /// As the program said when it started.
+    /// The most blocks that any run spoke of: so much coverage has to be cleared.
     blocks: u64,
 }
 
@@ -55,31 +57,15 @@ impl Shared {
         self.layout.size
     }
 
-    /// Before the fork server starts: nothing is known of the program yet.
-    pub fn reset_program(&mut self) {
-        self.blocks = 0;
-    }
-
-    /// After the fork server said hello.
-    pub fn learn_program(&mut self) {
-        self.blocks = self
-            .read_header()
-            .block_count
-            .min(self.layout.coverage_capacity);
-    }
-
     /// Writes header and input for the next run.
     pub fn reset(&mut self, input: &Input, name: &str, directory: &str) -> Result<(), ExecError> {
         check_shape(&self.shape, input)?;
         let failed =
             |source| ExecError::sandbox("the memory shared with the traced program", source);
         self.trim().map_err(failed)?;
-        let header = Header {
-            block_count: self.blocks,
-            ..self.layout
-        };
+        self.clear_coverage().map_err(failed)?;
         self.file
-            .write_all_at(bytes_of(&header), 0)
+            .write_all_at(bytes_of(&self.layout), 0)
             .map_err(failed)?;
         let region = encode_input(input, name, directory, self.layout.input)?;
         if region.len() as u64 > self.layout.nodes - self.layout.input {
@@ -94,15 +80,6 @@ impl Shared {
         self.file
             .write_all_at(&[0], self.layout.strings)
             .map_err(failed)?;
-        let zeros = [0u8; 4096];
-        let mut at = 0;
-        while at < self.blocks {
-            let length = (self.blocks - at).min(zeros.len() as u64);
-            self.file
-                .write_all_at(&zeros[..length as usize], self.layout.coverage + at)
-                .map_err(failed)?;
-            at += length;
-        }
         Ok(())
     }
 
@@ -144,6 +121,20 @@ impl Shared {
         bytes.copy_from_slice(&self.mapping.bytes()[..size_of::<Header>()]);
         // SAFETY: Header is repr(C) with integer fields only: any bytes are a valid value. The read is unaligned.
         unsafe { bytes.as_ptr().cast::<Header>().read_unaligned() }
+    }
+
+    fn clear_coverage(&mut self) -> io::Result<()> {
+        let spoken_of = self
+            .read_header()
+            .block_count
+            .min(self.layout.coverage_capacity);
+        self.blocks = self.blocks.max(spoken_of);
+        if self.blocks > MANY_BLOCKS {
+            return system::punch(&self.file, self.layout.coverage, self.blocks);
+        }
+        let zeros = [0u8; MANY_BLOCKS as usize];
+        self.file
+            .write_all_at(&zeros[..self.blocks as usize], self.layout.coverage)
     }
 
     /// One long run must not keep its memory for ever.
@@ -350,7 +341,8 @@ impl Layout for Node {}
 impl Layout for Event {}
 
 // Two adjacent 32-bit words, all others 64-bit: nothing between them.
-const _: () = assert!(size_of::<Header>() % 8 == 0 && std::mem::offset_of!(Header, size) == 16);
+const _: () =
+    assert!(size_of::<Header>().is_multiple_of(8) && std::mem::offset_of!(Header, size) == 16);
 const _: () = assert!(size_of::<InputHeader>() == 32);
 const _: () = assert!(size_of::<StreamHeader>() == 40);
 const _: () = assert!(size_of::<ArgumentHeader>() == 16);

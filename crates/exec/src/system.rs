@@ -189,10 +189,10 @@ impl Process {
     /// Waits for our own child and takes its status away. False if it still lives at the deadline.
     pub fn reap(&self, deadline: Instant) -> bool {
         use std::os::fd::AsFd;
-        if let Some(handle) = &self.handle {
-            if !matches!(wait_readable(handle.as_fd(), deadline), Ok(true)) {
-                return false;
-            }
+        if let Some(handle) = &self.handle
+            && !matches!(wait_readable(handle.as_fd(), deadline), Ok(true))
+        {
+            return false;
         }
         loop {
             // SAFETY: a null status is allowed.

@@ -133,7 +133,6 @@ impl Traced {
 
     /// Starts the fork server. False if the cage was lost on the way.
     fn serve(&mut self, cage: &mut Cage, input: &Input) -> Result<bool, ExecError> {
-        self.shared.reset_program();
         if cage.prepare(input)?.is_err() {
             return Ok(false);
         }
@@ -155,7 +154,6 @@ impl Traced {
         if reply.outcome != outcome::READY {
             return Err(self.no_server(cage, &reply));
         }
-        self.shared.learn_program();
         self.served = true;
         Ok(true)
     }

@@ -5,6 +5,7 @@ mod support;
 use changeling_exec::{Capability, End, Layers, Limits, Options, Plain, capabilities};
 use changeling_trace::input::StreamKind;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 use support::{alive, arguments, compile, marker, small_limits, stream, text};
@@ -112,6 +113,14 @@ fn either_landlock_or_the_mounts_suffice_against_writing_outside() {
             ]))
             .unwrap();
         assert_eq!(observation.end, End::Exit(0));
+        let victim = outside.path().join("victim");
+        let locked = fs::metadata(&victim).unwrap().permissions().mode() & 0o777 == 0;
+        // Landlock alone does not guard the modes of files that belong to the caller.
+        assert!(
+            !locked || !plain.in_force().unwrap().contains(Layers::READ_ONLY),
+            "{name}"
+        );
+        fs::set_permissions(&victim, fs::Permissions::from_mode(0o644)).unwrap();
         assert_eq!(
             fs::read(outside.path().join("victim")).unwrap(),
             b"precious",

@@ -52,6 +52,7 @@ struct event {
 };
 
 static char *shared;
+static const char *number; /* of the shared file's descriptor */
 #define HEADER ((struct header *)shared)
 #define BLOCKS 10
 
@@ -171,6 +172,7 @@ static int run(int count, char **arguments) {
 }
 
 static int run_from_input(void) {
+    HEADER->block_count = BLOCKS;
     struct input *input = (struct input *)(shared + HEADER->input);
     struct stream *streams = (struct stream *)(input + 1);
     struct argument *given = (struct argument *)(shared + input->arguments);
@@ -185,7 +187,7 @@ static int run_from_input(void) {
 }
 
 int main(int count, char **arguments) {
-    const char *number = getenv("CHANGELING_SHARED_FD");
+    number = getenv("CHANGELING_SHARED_FD");
     if (!number) return run(count, arguments);
     if (strstr(arguments[0], "start-exit")) {
         fputs("cannot start\n", stderr);
@@ -200,7 +202,6 @@ int main(int count, char **arguments) {
     void *shadow = mmap(SHADOW_ADDRESS, SHADOW_SIZE, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
     if (shared == MAP_FAILED || shadow == MAP_FAILED) return 93;
-    HEADER->block_count = BLOCKS;
     say(0x31474843);
     for (uint32_t command; read(198, &command, 4) == 4;) {
         pid_t pid = fork();
