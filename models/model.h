@@ -38,9 +38,9 @@ static inline uint64_t plain(uint64_t v) {
 // are other paths.
 static inline uint64_t pin(uint64_t v) {
     if (LIKELY(!is_labelled(v))) return v;
-    uint64_t concrete = plain(v);
-    if (v != concrete) __builtin_trap();
-    return concrete;
+    if (v != plain(v)) __builtin_trap();
+    // Once more: the optimiser knows that the values compared are equal.
+    return plain(v);
 }
 
 // A condition that holds in this run and that the result relies on.

@@ -1,8 +1,11 @@
 // Output: what is written, what is returned, and what is reported.
 #include "native.h"
+#include <err.h>
+#include <error.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 int __model_fprintf(FILE *, const char *, ...);
@@ -22,6 +25,12 @@ ssize_t __model_write(int, const void *, size_t);
 int __model_putchar(int);
 int __model_puts(const char *);
 void __model_perror(const char *);
+void __model_warn(const char *, ...);
+void __model_warnx(const char *, ...);
+void __model_err(int, const char *, ...);
+void __model_errx(int, const char *, ...);
+void __model_error(int, int, const char *, ...);
+void __model_error_at_line(int, int, const char *, unsigned, const char *, ...);
 void __model_changeling_observe(const char *, long long);
 void __model_changeling_observe_bytes(const char *, const void *, size_t);
 
@@ -314,6 +323,79 @@ static void standard_streams(void) {
     fclose(errors);
 }
 
+// What a child writes to stderr, and its exit status.
+static int messages_of(void (*act)(void), char *text, size_t *n) {
+    int fd = memfd_create("messages", 0);
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(fd, 2);
+        native_output_clear(2);
+        act();
+        _exit(77);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    *n = (size_t)pread(fd, text, 4096, 0);
+    close(fd);
+    return status;
+}
+
+static void real_messages(void) {
+    errno = ENOENT;
+    warn("%d %s", 5, "text");
+    CHECK(errno == ENOENT, "errno");
+    warn(NULL);
+    warnx("%c", 'c');
+    warnx(NULL);
+    error(0, EINVAL, "number %d", 3);
+    error(0, 0, "plain");
+    error_at_line(0, 0, "file", 7, "at %d", 1);
+    error_one_per_line = 1;
+    error_at_line(0, EINVAL, "file", 8, "once");
+    error_at_line(0, EINVAL, "file", 8, "twice");
+    error_at_line(0, 0, NULL, 9, "nowhere");
+    if (error_message_count == 5) errx(3, "end");
+}
+
+static void model_messages(void) {
+    errno = ENOENT;
+    __model_warn("%d %s", 5, "text");
+    CHECK(errno == ENOENT, "errno");
+    __model_warn(NULL);
+    __model_warnx("%c", 'c');
+    __model_warnx(NULL);
+    __model_error(0, EINVAL, "number %d", 3);
+    __model_error(0, 0, "plain");
+    __model_error_at_line(0, 0, "file", 7, "at %d", 1);
+    error_one_per_line = 1;
+    __model_error_at_line(0, EINVAL, "file", 8, "once");
+    __model_error_at_line(0, EINVAL, "file", 8, "twice");
+    __model_error_at_line(0, 0, NULL, 9, "nowhere");
+    if (error_message_count == 5) __model_errx(3, "end");
+}
+
+static void real_err(void) {
+    errno = EPERM;
+    err(4, "last");
+}
+
+static void model_err(void) {
+    errno = EPERM;
+    __model_err(4, "last");
+}
+
+static void messages(void) {
+    static void (*const acts[][2])(void) = {{real_messages, model_messages}, {real_err, model_err}};
+    for (size_t i = 0; i < 2; i++) {
+        char real[4096], model[4096];
+        size_t n, m;
+        int real_status = messages_of(acts[i][0], real, &n), model_status = messages_of(acts[i][1], model, &m);
+        CHECK(real_status == model_status, "messages end with %d, not %d", model_status, real_status);
+        CHECK(n == m && memcmp(real, model, n) == 0, "messages are '%.*s', not '%.*s'", (int)m, model, (int)n, real);
+    }
+}
+
 static void observing(void) {
     FILE *file = memory_file();
     char number[16];
@@ -342,6 +424,7 @@ int main(int argc, char **argv) {
         for (int i = 0; i < 20; i++) special_formats();
         for (int i = 0; i < 20; i++) other_functions();
         standard_streams();
+        messages();
         observing();
     }
     printf("output: %zu checks\n", checks);
