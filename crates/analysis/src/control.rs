@@ -25,6 +25,8 @@ pub struct Control {
     /// A tree over `decisions` with the smallest depth of the post-dominator of
     /// `from` in each part.
     lowest: Vec<u32>,
+    /// Positions in `decisions`, by `from`.
+    by_from: Vec<u32>,
 }
 
 const USED: u32 = u32::MAX;
@@ -52,8 +54,11 @@ impl Control {
             post,
             entry,
             lowest: Vec::new(),
+            by_from: (0..decisions.len() as u32).collect(),
             decisions,
         };
+        let decisions = &control.decisions;
+        control.by_from.sort_by_key(|&n| decisions[n as usize]);
         control.lowest = control.tree();
         control
     }
@@ -111,6 +116,16 @@ impl Control {
     /// All decisions, each once.
     pub fn decisions(&self) -> &[Decision] {
         &self.decisions
+    }
+
+    /// The decisions made at the end of a node.
+    pub fn decisions_of(&self, node: Node) -> impl Iterator<Item = Decision> + '_ {
+        let decision = |n: &u32| self.decisions[*n as usize];
+        let from = self.by_from.partition_point(|n| decision(n).from < node);
+        self.by_from[from..]
+            .iter()
+            .map(decision)
+            .take_while(move |decision| decision.from == node)
     }
 
     /// For a search that wants each decision only the first time one of its

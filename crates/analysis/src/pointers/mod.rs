@@ -130,6 +130,13 @@ impl Pointers {
             .collect()
     }
 
+    /// All cells there are, ascending.
+    pub fn all_cells(&self) -> Vec<Cell> {
+        let cells = self.objects.list.iter().flat_map(|object| object.cells());
+        let cells: BTreeSet<Cell> = cells.map(|&cell| Cell(self.solver.find(cell).0)).collect();
+        cells.into_iter().collect()
+    }
+
     /// What kind of memory the cell is in, and at which offset.
     pub fn describe(&self, cell: Cell) -> (Origin, u64) {
         let (object, offset) = self.objects.place(self.solver.find(NodeId(cell.0)));

@@ -173,6 +173,10 @@ impl Objects {
 }
 
 impl Object {
+    pub fn cells(&self) -> &[NodeId] {
+        &self.cells
+    }
+
     fn canonical(&self, offset: i64) -> u64 {
         let mut offset = match self.size {
             Some(size) if size > 0 && (offset < 0 || offset as u64 >= size) => {
