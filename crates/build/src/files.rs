@@ -9,7 +9,7 @@ use crate::prepare::{Entry, PREPARATION, link_modules, prepare};
 use crate::process::{Finished, run};
 use crate::stand_in::arguments::{Invocation, bitcode_flags, flags_for};
 use crate::tools::{Tool, clang_version};
-use crate::translation::{Kind, Translation, dependencies, prefix_flags};
+use crate::translation::{Kind, Translation, dependencies, relative_flags};
 use crate::version::{BuildOptions, Built, Language, MissingObject, Variant, VariantBinary};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -333,8 +333,7 @@ fn units(
         crate::inspect::check_input(path, kind)?;
         let mut all: Vec<OsString> = PLAIN_FLAGS.iter().map(OsString::from).collect();
         all.extend([OsString::from("-idirafter"), include.into()]);
-        all.extend(prefix_flags(root));
-        all.push("-fdebug-compilation-dir=.".into());
+        all.extend(relative_flags(root));
         all.extend(flags_for(flags, kind.language()));
         units.push(Unit {
             translation: Translation {

@@ -170,19 +170,33 @@ fn run_fed(command: &mut std::process::Command, input: &[u8]) -> Result<Finished
     })
 }
 
+/// Names of sources in the debug information of trees begin with this, instead
+/// of the place where the tree was built. It is absolute because a compiler may be run
+/// in any directory of the tree.
+pub const SOURCE_PREFIX: &str = "/source";
+
 /// Flags that let names in debug information, `__FILE__` and `assert` begin at
 /// the root of the source, so that two versions in two places print the same.
 pub fn prefix_flags(root: &Path) -> Vec<OsString> {
-    let Some(root) = root
-        .to_str()
-        .filter(|root| !root.contains('=') && *root != "/")
-    else {
+    map_flags(root, SOURCE_PREFIX)
+}
+
+/// The same for files that are compiled by absolute names: names are plainly relative.
+pub fn relative_flags(root: &Path) -> Vec<OsString> {
+    let mut flags = map_flags(root, "");
+    flags.push("-fdebug-compilation-dir=.".into());
+    flags
+}
+
+fn map_flags(root: &Path, to: &str) -> Vec<OsString> {
+    let Some(root) = root.to_str().filter(|root| !root.contains('=') && *root != "/") else {
         return Vec::new();
     };
-    vec![
-        format!("-ffile-prefix-map={root}/=").into(),
-        format!("-ffile-prefix-map={root}=.").into(),
-    ]
+    let debug = match to {
+        "" => format!("-fdebug-prefix-map={root}/="),
+        _ => format!("-fdebug-prefix-map={root}={to}"),
+    };
+    vec![format!("-fmacro-prefix-map={root}/=").into(), debug.into()]
 }
 
 /// The names in a dependency file as compilers write it for make.

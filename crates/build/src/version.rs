@@ -183,7 +183,7 @@ pub struct Built {
     pub missing: Vec<MissingObject>,
     /// Libraries and flags to link the traced binary with.
     pub link: Vec<String>,
-    /// File names in the debug information are relative to this directory.
+    /// Where the sources are; see [`Built::source_name`].
     pub source_root: PathBuf,
     pub variants: Vec<VariantBinary>,
     /// Variants that were asked for and cannot be made, with the reason.
@@ -191,6 +191,27 @@ pub struct Built {
 }
 
 pub const BUILT_FORMAT: u32 = 1;
+
+impl Built {
+    /// The name of a source relative to [`Built::source_root`], given the directory and name in
+    /// the debug information; `None` for sources of others (system headers, the standard library).
+    pub fn source_name(directory: &str, name: &str) -> Option<PathBuf> {
+        let whole = std::path::Path::new(directory).join(name);
+        let below = match whole.is_absolute() {
+            true => whole.strip_prefix(crate::translation::SOURCE_PREFIX).ok()?,
+            false => &whole,
+        };
+        let mut parts = Vec::new();
+        for part in below.components() {
+            match part {
+                std::path::Component::Normal(part) => parts.push(part),
+                std::path::Component::ParentDir => drop(parts.pop()?),
+                _ => {}
+            }
+        }
+        Some(parts.iter().collect())
+    }
+}
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VariantBinary {
@@ -203,4 +224,19 @@ pub struct VariantBinary {
 pub struct MissingObject {
     pub object: String,
     pub reason: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_sources_are_relative_to_the_root() {
+        let name = |directory, name| Built::source_name(directory, name).map(|path| path.display().to_string());
+        assert_eq!(name(".", "a.c").as_deref(), Some("a.c"));
+        assert_eq!(name("/source/sub", "../inc/x.h").as_deref(), Some("inc/x.h"));
+        assert_eq!(name("/source/build", "/source/lib/area.c").as_deref(), Some("lib/area.c"));
+        assert_eq!(name("/source", "/usr/include/stdio.h"), None);
+        assert_eq!(name(".", "../a.c"), None);
+    }
 }

@@ -52,7 +52,7 @@ fn branches_of_the_source_stay_branches() {
             == 2,
         "something was inlined"
     );
-    assert!(text.contains("!DIFile(filename: \"b.c\", directory: \".\""));
+    assert!(text.contains("!DIFile(filename: \"b.c\", directory: \""));
 }
 
 #[test]

@@ -74,7 +74,7 @@ pub fn build_file(file: &Path, options: &BuildOptions, cache: &Cache) -> Result<
     let mut command = common()?;
     command.args([
         UNOPTIMISED,
-        "-Copt-level=1",
+        "-Copt-level=0",
         "-Clto=fat",
         "-Ccodegen-units=1",
         "-Cdebuginfo=2",

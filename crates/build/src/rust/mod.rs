@@ -20,7 +20,8 @@ use crate::tools::{LLVM, RustcVersion, rustc_version};
 use crate::version::{MissingObject, Variant};
 use std::path::Path;
 
-/// Options for bitcode that cargo's profiles do not know.
+/// Options for bitcode that cargo's profiles do not know. Together with opt-level 0 (which compiles
+/// the unwanted native code fastest) and the user's checks set explicitly, LLVM's passes are left out altogether.
 const UNOPTIMISED: &str = "-Cno-prepopulate-passes";
 
 fn checked_rustc(directory: &Path) -> Result<RustcVersion, BuildError> {

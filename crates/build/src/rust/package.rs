@@ -9,6 +9,7 @@ use crate::error::{BuildError, WRITE};
 use crate::prepare::{Entry, PREPARATION, link_modules, prepare};
 use crate::process::run;
 use crate::tools::Tool;
+use crate::translation::SOURCE_PREFIX;
 use crate::version::{BuildOptions, Built};
 use serde::Deserialize;
 use std::fs::File;
@@ -205,7 +206,7 @@ impl Cargo<'_> {
             ("LTO", "fat"),
             ("CODEGEN_UNITS", "1"),
             ("DEBUG", "2"),
-            ("OPT_LEVEL", "1"),
+            ("OPT_LEVEL", "0"),
         ] {
             command.env(format!("CARGO_PROFILE_{profile}_{setting}"), value);
         }
@@ -232,7 +233,7 @@ impl Cargo<'_> {
     fn command(&self, kind: &str, extra: &[&str]) -> Result<Command, BuildError> {
         // A script around rustc, because flags in the environment would replace
         // those that the user has in a configuration file.
-        let remap = format!("--remap-path-prefix={}=.", self.room.tree().display());
+        let remap = format!("--remap-path-prefix={}={SOURCE_PREFIX}", self.room.tree().display());
         let words: Vec<String> = extra
             .iter()
             .map(|e| e.to_string())
