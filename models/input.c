@@ -31,13 +31,17 @@ static struct input *make_input(FILE *file, int fd, int stream) {
 }
 
 struct input *__mdl_input(FILE *file) {
+    if (LIKELY(file == __mdl_plain_file)) return NULL;
     for (struct input *input = inputs; input != NULL; input = input->next)
         if (input->file == file) return input;
     int saved = errno;
     int fd = fileno(file);
     errno = saved;
     int stream = fd < 0 ? -1 : __chg_fd_stream(fd);
-    if (LIKELY(stream < 0)) return NULL;
+    if (LIKELY(stream < 0)) {
+        __mdl_plain_file = file;
+        return NULL;
+    }
     // A FILE that cannot read gives its errors itself.
     if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY) return NULL;
     return make_input(file, fd, stream);
@@ -111,42 +115,45 @@ static unsigned char pop(struct input *input) {
 }
 
 // Is this the character in front of those pushed back already?
-static bool was_read(const struct input *input, int c) {
+static bool was_read(const struct input *input, unsigned char c) {
     uint64_t position = concrete_position(input) - input->returned;
     if (input->pushed_count != input->returned || position <= input->base || position > input->end) return false;
     unsigned char before = input->buffer[position - 1 - input->base];
-    return (unsigned char)plain((unsigned char)c) == (unsigned char)plain(before);
+    return plain(c) == plain(before);
 }
 
-int __mdl_input_get(struct input *input) {
-    if (input->pushed_count > 0) return pop(input);
+bool __mdl_input_next(struct input *input, unsigned char *byte) {
+    if (input->pushed_count > 0) {
+        *byte = pop(input);
+        return true;
+    }
     uint64_t position = concrete_position(input);
     if (position < input->end || fill(input)) {
         input->at = pin(input->at);
         if (input->at < __chg_concrete_length(input->stream))
             require(input->at < __chg_stream_length(input->stream));
-        return input->buffer[input->at++ - input->base];
+        *byte = input->buffer[input->at++ - input->base];
+        return true;
     }
-    if (has_error(input)) return EOF;
+    if (has_error(input)) return false;
     if (position >= __chg_concrete_length(input->stream))
         require(input->at >= __chg_stream_length(input->stream));
     input->file->_flags |= EOF_FLAG;
-    return EOF;
+    return false;
 }
 
-int __mdl_input_unget(struct input *input, int c) {
-    if (c == EOF) return EOF;
+bool __mdl_input_unget(struct input *input, unsigned char c) {
     if (input->pushed_count == input->pushed_capacity) {
         size_t capacity = input->pushed_capacity == 0 ? 16 : 2 * input->pushed_capacity;
         unsigned char *larger = realloc(input->pushed, capacity);
-        if (larger == NULL) return EOF;
+        if (larger == NULL) return false;
         input->pushed = larger;
         input->pushed_capacity = capacity;
     }
     if (was_read(input, c)) input->returned++;
-    input->pushed[input->pushed_count++] = (unsigned char)c;
+    input->pushed[input->pushed_count++] = c;
     input->file->_flags &= ~EOF_FLAG;
-    return (unsigned char)c;
+    return true;
 }
 
 // Bytes from the buffer and the descriptor, as the library takes them: large

@@ -42,9 +42,11 @@ void __mdl_input_sync(struct input *input);
 // Forget what is known of a FILE that is closed, reopened or written to.
 void __mdl_input_drop(FILE *file);
 
-// Next byte or EOF: one branch on the length.
-int __mdl_input_get(struct input *input);
-int __mdl_input_unget(struct input *input, int c);
+// The next byte, false at the end: one branch on the length. Whether a byte is
+// there is concrete, so that nobody needs to compare a symbolic one with EOF.
+bool __mdl_input_next(struct input *input, unsigned char *byte);
+// False if there is no memory for it.
+bool __mdl_input_unget(struct input *input, unsigned char c);
 // Up to `n` bytes without a branch; the symbolic number of them.
 size_t __mdl_input_read(struct input *input, void *to, size_t n);
 

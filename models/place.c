@@ -5,6 +5,12 @@
 #define FDS 1024
 
 static struct place *places[FDS];
+void *__mdl_plain_file;
+
+void __mdl_bind(int fd, int stream) {
+    __chg_fd_bind(fd, stream);
+    __mdl_plain_file = NULL;
+}
 
 static uint64_t real_offset(int fd) {
     int saved = errno;
@@ -47,7 +53,7 @@ void __mdl_place_share(int from, int to) {
     if (from == to) return;
     __mdl_place_forget(to);
     struct place *place = __mdl_place(from);
-    __chg_fd_bind(to, place != NULL ? place->stream : -1);
+    __mdl_bind(to, place != NULL ? place->stream : -1);
     if (place == NULL || to < 0 || to >= FDS) return;
     places[to] = place;
     place->users++;
@@ -57,7 +63,7 @@ void __mdl_place_open(int fd, const char *path, int flags) {
     if (fd < 0) return;
     __mdl_place_forget(fd);
     bool readable = (flags & O_ACCMODE) != O_WRONLY && (flags & O_TRUNC) == 0;
-    __chg_fd_bind(fd, readable ? __chg_path_stream(path) : -1);
+    __mdl_bind(fd, readable ? __chg_path_stream(path) : -1);
 }
 
 uint64_t __mdl_left(int stream, uint64_t at, uint64_t n) {
@@ -139,5 +145,5 @@ void __mdl_place_spoil(int fd) {
     if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) return;
     (void)__chg_lost(__chg_stream_length(stream), CHG_LOSS_OVERWRITTEN);
     __mdl_place_forget(fd);
-    __chg_fd_bind(fd, -1);
+    __mdl_bind(fd, -1);
 }

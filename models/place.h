@@ -18,6 +18,12 @@ struct place {
     uint64_t real;
 };
 
+// A FILE that is known not to read a symbolic stream. Forgotten whenever a
+// descriptor changes its meaning.
+extern void *__mdl_plain_file;
+// Says what a descriptor stands for from now on.
+void __mdl_bind(int fd, int stream);
+
 // Place of a descriptor that stands for a stream; NULL for any other.
 struct place *__mdl_place(int fd);
 // The descriptor was opened on, or became a copy of, something else.

@@ -19,14 +19,22 @@ static inline int source_get(struct source *source) {
         errno = source->seen_errno;
         return EOF;
     }
-    int c = source->input != NULL ? __mdl_input_get(source->input) : getc(source->file);
-    source->ended = c == EOF;
+    int c;
+    if (source->input != NULL) {
+        unsigned char byte = 0;
+        source->ended = !__mdl_input_next(source->input, &byte);
+        c = source->ended ? EOF : byte;
+    } else {
+        c = getc(source->file);
+        source->ended = c == EOF;
+    }
     source->seen_errno = errno;
     return c;
 }
 
+// Of the last character taken.
 static inline bool source_is_end(const struct source *source, int c) {
-    if (source->text == NULL) return source->ended && c == EOF;
+    if (source->text == NULL) return source->ended;
     if (c != 0) return false;
     errno = source->seen_errno;
     return true;
@@ -36,7 +44,7 @@ static inline bool source_is_end(const struct source *source, int c) {
 static inline void source_unget(struct source *source, int c) {
     source->taken--;
     if (source->text != NULL || source->ended) return;
-    if (source->input != NULL) __mdl_input_unget(source->input, c);
+    if (source->input != NULL) __mdl_input_unget(source->input, (unsigned char)c);
     else ungetc(c, source->file);
 }
 

@@ -33,7 +33,7 @@ FILE *__model_freopen(const char *path, const char *mode, FILE *file) {
     if (path == NULL) return opened;
     if (old >= 0) {
         __mdl_place_forget(old);
-        __chg_fd_bind(old, -1);
+        __mdl_bind(old, -1);
     }
     if (opened != NULL) __mdl_place_open(fileno(opened), path, open_flags(mode));
     return opened;
@@ -46,6 +46,7 @@ FILE *__model_freopen64(const char *path, const char *mode, FILE *file) {
 FILE *__model_fdopen(int fd, const char *mode) {
     FILE *file = fdopen(fd, mode);
     if (file != NULL) __mdl_input_drop(file);
+    __mdl_plain_file = NULL;
     return file;
 }
 
@@ -55,7 +56,7 @@ int __model_fclose(FILE *file) {
     int result = fclose(file);
     if (fd >= 0) {
         __mdl_place_forget(fd);
-        __chg_fd_bind(fd, -1);
+        __mdl_bind(fd, -1);
     }
     return result;
 }

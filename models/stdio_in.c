@@ -5,7 +5,18 @@
 
 static int get(FILE *file) {
     struct input *input = __mdl_input(file);
-    return input != NULL ? __mdl_input_get(input) : getc(file);
+    if (input == NULL) return getc(file);
+    unsigned char byte;
+    return __mdl_input_next(input, &byte) ? byte : EOF;
+}
+
+// As above, for those who want to know whether it is the end.
+static bool get_byte(FILE *file, unsigned char *byte) {
+    struct input *input = __mdl_input(file);
+    if (input != NULL) return __mdl_input_next(input, byte);
+    int c = getc(file);
+    *byte = (unsigned char)c;
+    return c != EOF;
 }
 
 int __model_getc(FILE *file) { return get(file); }
@@ -22,7 +33,10 @@ int __model___uflow(FILE *file) { return get(file); }
 
 int __model_ungetc(int c, FILE *file) {
     struct input *input = __mdl_input(file);
-    if (input != NULL) return __mdl_input_unget(input, c);
+    if (input != NULL) {
+        if (c == EOF) return EOF;
+        return __mdl_input_unget(input, (unsigned char)c) ? (unsigned char)c : EOF;
+    }
     // What comes back out of the FILE has no label.
     return ungetc((int)(int64_t)__chg_lost((uint64_t)(int64_t)c, CHG_LOSS_EXTERNAL_CALL), file);
 }
@@ -43,8 +57,8 @@ char *__model_fgets(char *to, int size, FILE *file) {
         return to;
     }
     while (i < size - 1) {
-        int c = __mdl_input_get(input);
-        if (c == EOF) break;
+        unsigned char c;
+        if (!__mdl_input_next(input, &c)) break;
         to[i++] = (char)c;
         if (c == '\n') break;
     }
@@ -64,26 +78,23 @@ char *__model___fgets_unlocked_chk(char *to, size_t room, int size, FILE *file) 
     return __model___fgets_chk(to, room, size, file);
 }
 
-char *__model_gets(char *to) {
+static char *get_line(char *to, size_t room, bool limited) {
     size_t i = 0;
-    int c;
-    while ((c = get(stdin)) != EOF && c != '\n') to[i++] = (char)c;
-    if (c == EOF && (i == 0 || ferror(stdin))) return NULL;
+    bool more = true;
+    while (true) {
+        unsigned char c;
+        more = get_byte(stdin, &c);
+        if (!more || c == '\n') break;
+        if (limited && i + 1 >= room) __chk_fail();
+        to[i++] = (char)c;
+    }
+    if (!more && (i == 0 || (stdin->_flags & ERROR_FLAG) != 0)) return NULL;
     to[i] = 0;
     return to;
 }
 
-char *__model___gets_chk(char *to, size_t room) {
-    size_t i = 0;
-    int c;
-    while ((c = get(stdin)) != EOF && c != '\n') {
-        if (i + 1 >= room) __chk_fail();
-        to[i++] = (char)c;
-    }
-    if (c == EOF && (i == 0 || ferror(stdin))) return NULL;
-    to[i] = 0;
-    return to;
-}
+char *__model_gets(char *to) { return get_line(to, 0, false); }
+char *__model___gets_chk(char *to, size_t room) { return get_line(to, room, true); }
 
 // Room for a part of a line. The size can be seen by the program, so it grows
 // in the steps of the library: at least twofold.
@@ -119,18 +130,18 @@ static ssize_t get_delimited(char **line, size_t *size, int delimiter, struct in
     while (!ended) {
         // A part goes up to the delimiter or the end of what is at hand.
         size_t most = input->pushed_count - input->returned;
-        int c = __mdl_input_get(input);
-        if (c == EOF) break;
+        unsigned char c;
+        if (!__mdl_input_next(input, &c)) break;
         if (most == 0) most = 1 + input->returned + held(input);
         unsigned char *longer = realloc(part, most);
         if (longer == NULL) break;
         part = longer;
         size_t count = 0;
         while (true) {
-            part[count++] = (unsigned char)c;
-            ended = c == (delimiter == EOF ? EOF : (unsigned char)delimiter);
+            part[count++] = c;
+            ended = delimiter != EOF && c == (unsigned char)delimiter;
             if (ended || count == most) break;
-            c = __mdl_input_get(input);
+            if (!__mdl_input_next(input, &c)) break;
         }
         if (!make_room(line, size, length + count + 1)) {
             free(part);

@@ -37,6 +37,18 @@ int __model_fstatat(int directory, const char *path, struct stat *to, int flags)
     return with_size(result, to, stream);
 }
 
+int __model_statx(int directory, const char *path, int flags, unsigned mask, struct statx *to) {
+    int result = statx(directory, path, flags, mask, to);
+    if (result != 0) return result;
+    __chg_clear(to, sizeof *to);
+    bool itself = path == NULL || ((flags & AT_EMPTY_PATH) && path[0] == 0);
+    int stream = !itself ? path_stream(path) : directory >= 0 ? __chg_fd_stream(directory) : -1;
+    if (stream < 0) return result;
+    uint64_t length = __chg_stream_length(stream);
+    if (plain(length) == to->stx_size) to->stx_size = length;
+    return result;
+}
+
 // On this platform the 64-bit structure is the same.
 int __model_fstat64(int fd, struct stat *to) { return __model_fstat(fd, to); }
 int __model_stat64(const char *path, struct stat *to) { return __model_stat(path, to); }

@@ -1,6 +1,7 @@
-// <unistd.h>, <fcntl.h>: descriptors.
+// <unistd.h>, <fcntl.h>, <sys/uio.h>: descriptors.
 #include "place.h"
 #include <fcntl.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 // --- reading and writing
@@ -66,6 +67,45 @@ ssize_t __model_pwrite(int fd, const void *from, size_t n, off_t offset) {
 
 ssize_t __model_pwrite64(int fd, const void *from, size_t n, off_t offset) {
     return __model_pwrite(fd, from, n, offset);
+}
+
+// Parts are read one by one, as far as the bytes go: the real function does
+// the same in one step.
+ssize_t __model_readv(int fd, const struct iovec *parts, int count) {
+    struct place *place = __mdl_place(fd);
+    if (place == NULL || count < 0 || count > 1024) {
+        ssize_t got = readv(fd, parts, count);
+        size_t left = got > 0 ? (size_t)got : 0;
+        for (int i = 0; left > 0; i++) {
+            size_t n = parts[i].iov_len < left ? parts[i].iov_len : left;
+            __chg_clear(parts[i].iov_base, n);
+            left -= n;
+        }
+        return got;
+    }
+    ssize_t total = 0;
+    for (int i = 0; i < count; i++) {
+        if (parts[i].iov_len == 0) continue;
+        ssize_t got = __model_read(fd, parts[i].iov_base, parts[i].iov_len);
+        ssize_t concrete = (ssize_t)plain((uint64_t)got);
+        if (concrete < 0) return i > 0 ? total : got;
+        total += got;
+        if ((size_t)concrete < parts[i].iov_len) break;
+    }
+    return total;
+}
+
+ssize_t __model_writev(int fd, const struct iovec *parts, int count) {
+    __mdl_place_spoil(fd);
+    for (int i = 0; i < count && i < 1024; i++) (void)pin(parts[i].iov_len);
+    ssize_t put = writev(fd, parts, count);
+    size_t left = put > 0 ? (size_t)put : 0;
+    for (int i = 0; left > 0; i++) {
+        size_t n = parts[i].iov_len < left ? parts[i].iov_len : left;
+        if (n > 0) __chg_output(fd, parts[i].iov_base, n);
+        left -= n;
+    }
+    return put;
 }
 
 off_t __model_lseek(int fd, off_t offset, int whence) {
@@ -137,7 +177,7 @@ int __model_close(int fd) {
     int result = close(fd);
     if (result == 0) {
         __mdl_place_forget(fd);
-        __chg_fd_bind(fd, -1);
+        __mdl_bind(fd, -1);
     }
     return result;
 }

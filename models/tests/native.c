@@ -99,7 +99,7 @@ static unsigned touch(const void *p, size_t n) {
 static volatile unsigned sink;
 
 int __chg_symbolic(const void *p, size_t n) {
-    sink += touch(p, n);
+    (void)p;
     return n > 0 && verdict();
 }
 

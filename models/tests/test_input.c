@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 int __model_getc(FILE *);
@@ -31,6 +32,9 @@ int __model_setvbuf(FILE *, char *, int, size_t);
 int __model_putc(int, FILE *);
 ssize_t __model_read(int, void *, size_t);
 ssize_t __model_pread(int, void *, size_t, off_t);
+ssize_t __model_readv(int, const struct iovec *, int);
+ssize_t __model_writev(int, const struct iovec *, int);
+int __model_statx(int, const char *, int, unsigned, struct statx *);
 ssize_t __model_write(int, const void *, size_t);
 off_t __model_lseek(int, off_t, int);
 int __model_open(const char *, int, ...);
@@ -226,7 +230,17 @@ static void descriptors(void) {
         ssize_t x, y;
         errno = 0;
         int real_errno;
-        switch (below_random(4)) {
+        switch (below_random(5)) {
+        case 4: {
+            size_t half = below_random((uint32_t)n + 1);
+            struct iovec parts[2][3] = {{{first, half}, {first, 0}, {first + half, n - half}},
+                                        {{second, half}, {second, 0}, {second + half, n - half}}};
+            x = readv(a, parts[0], 3);
+            real_errno = errno;
+            errno = 0;
+            y = __model_readv(b, parts[1], 3);
+            break;
+        }
         case 0:
         case 1:
             x = read(a, first, n);
@@ -259,6 +273,9 @@ static void descriptors(void) {
     struct stat status, by_path;
     CHECK(__model_fstat(model, &status) == 0 && status.st_size == (off_t)content_length, "fstat");
     CHECK(__model_stat("symbolic.txt", &by_path) == 0 && by_path.st_ino == status.st_ino, "stat");
+    struct statx extended;
+    CHECK(__model_statx(model, "", AT_EMPTY_PATH, STATX_SIZE, &extended) == 0 && extended.stx_size == content_length, "statx");
+    CHECK(__model_statx(AT_FDCWD, "symbolic.txt", 0, STATX_ALL, &extended) == 0 && extended.stx_size == content_length, "statx");
     CHECK(__model_stat("no such file", &by_path) == -1 && errno == ENOENT, "stat of nothing");
     errno = 0;
     char *memory = __model_mmap(NULL, content_length, PROT_READ | PROT_WRITE, MAP_PRIVATE, model, 0);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@ int __model_putc(int, FILE *);
 int __model_fputc_unlocked(int, FILE *);
 int __model_fputs(const char *, FILE *);
 size_t __model_fwrite(const void *, size_t, size_t, FILE *);
+ssize_t __model_writev(int, const struct iovec *, int);
 ssize_t __model_write(int, const void *, size_t);
 int __model_putchar(int);
 int __model_puts(const char *);
@@ -269,6 +271,8 @@ static void other_functions(void) {
     fflush(real_file);
     fflush(model_file);
     CHECK(write(fileno(real_file), bytes, n) == __model_write(fileno(model_file), bytes, n), "write");
+    struct iovec parts[3] = {{bytes, n / 2}, {bytes, 0}, {bytes + n / 2, n - n / 2}};
+    CHECK(writev(fileno(real_file), parts, 3) == __model_writev(fileno(model_file), parts, 3), "writev");
     CHECK(dprintf(fileno(real_file), "%s%d", bytes, 5) == __model_dprintf(fileno(model_file), "%s%d", bytes, 5), "dprintf");
     same_files("write");
 
