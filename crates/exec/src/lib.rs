@@ -30,3 +30,15 @@ pub use plain::Plain;
 pub use protocol::Layers;
 pub use traced::Traced;
 pub use view::{Happening, Table, Trace};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runners_can_move_between_threads() {
+        fn movable<T: Send>() {}
+        movable::<Plain>();
+        movable::<Traced>();
+    }
+}

@@ -169,7 +169,7 @@ fn lay_out(shape: &Input, capacities: &Capacities) -> Result<Header, ExecError> 
     };
     if capacities.nodes > u64::from(MAX_LABEL) + 1
         || capacities.events > 1 << 32
-        || capacities.table_bytes > 1 << 40
+        || capacities.table_bytes > 1 << 32
     {
         return Err(too_large());
     }

@@ -27,7 +27,7 @@ extern int umount2(const char *, int);
 
 static bool bind_entries(struct cage *cage);
 static void set_kernel(const char *path, const char *value);
-static bool make_devices(void);
+static bool make_devices(const struct cage *cage);
 static bool make_random(const char *path);
 static bool make_read_only(const char *path, unsigned recursive);
 static bool copy_shim(void);
@@ -58,7 +58,7 @@ bool build_root(struct cage *cage) {
         mount(OUTSIDE "/proc", "/proc", NULL, MS_BIND | MS_REC, NULL);
         read_only &= make_read_only("/proc", AT_RECURSIVE);
     }
-    bool usable = make_devices() && copy_shim() && make_work(cage);
+    bool usable = make_devices(cage) && copy_shim() && make_work(cage);
     if (umount2(OUTSIDE, MNT_DETACH) == 0) rmdir(OUTSIDE);
     read_only &= make_read_only("/", 0);
     if (read_only) cage->in_force |= LAYER_READ_ONLY;
@@ -118,7 +118,7 @@ static bool make_read_only(const char *path, unsigned recursive) {
     return false;
 }
 
-static bool make_devices(void) {
+static bool make_devices(const struct cage *cage) {
     static const char *const devices[] = {"null", "zero", "full"};
     static const char *const links[][2] = {{"/proc/self/fd", "/dev/fd"},
                                            {"/proc/self/fd/0", "/dev/stdin"},
@@ -126,6 +126,9 @@ static bool make_devices(void) {
                                            {"/proc/self/fd/2", "/dev/stderr"}};
     mkdir("/dev", 0755);
     mkdir("/dev/shm", 0755);
+    /* A favourite place for build directories; otherwise empty. */
+    if (strncmp(cage->binary, "/dev/shm/", 9) == 0 && mount(OUTSIDE "/dev/shm", "/dev/shm", NULL, MS_BIND | MS_REC, NULL) == 0)
+        make_read_only("/dev/shm", AT_RECURSIVE);
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
         char from[64], to[64];
         snprintf(from, sizeof from, "%s/dev/%s", OUTSIDE, devices[i]);

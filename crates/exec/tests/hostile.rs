@@ -331,3 +331,27 @@ fn runs_in_several_threads_do_not_disturb_each_other() {
         }
     });
 }
+
+#[test]
+fn programs_are_found_wherever_they_are() {
+    for place in ["/tmp", "/dev/shm", "/run", "/var/tmp"] {
+        let Ok(directory) = tempfile::tempdir_in(place) else {
+            continue;
+        };
+        let program = directory.path().join("program");
+        fs::copy(compile("hostile.c"), &program).unwrap();
+        let mut plain = Plain::new(&program, small_limits()).unwrap();
+        assert_eq!(
+            plain.run(&arguments(&["echo"])).unwrap().end,
+            End::Exit(0),
+            "{place}"
+        );
+        let outside = directory.path().to_str().unwrap();
+        plain.run(&arguments(&["write-outside", outside])).unwrap();
+        assert_eq!(
+            fs::read_dir(directory.path()).unwrap().count(),
+            1,
+            "{place}"
+        );
+    }
+}
