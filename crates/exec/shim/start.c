@@ -19,7 +19,15 @@ void *behind(const char *name) {
     return found;
 }
 
+/* The loader leaves time stamps on the stack, where a program that reads uninitialised variables finds them. */
+static __attribute__((noinline)) void scrub_stack(void) {
+    char room[32 << 10];
+    memset(room, 0, sizeof room);
+    __asm__ volatile("" : : "r"(room) : "memory");
+}
+
 __attribute__((constructor)) static void start(void) {
+    scrub_stack();
     const char *duties = getenv("CHANGELING_SHIM");
     duty_processes = duties && strchr(duties, 'p');
     duty_devices = duties && strchr(duties, 'r');
