@@ -83,7 +83,7 @@ void __mdl_input_drop(FILE *file) {
 // --- bytes
 
 static bool has_error(const struct input *input) {
-    return (plain((uint64_t)(unsigned)input->file->_flags) & ERROR_FLAG) != 0;
+    return (input->file->_flags & ERROR_FLAG) != 0;
 }
 
 // Takes the next bytes from the descriptor into the buffer. False at the end.
@@ -122,7 +122,18 @@ static bool was_read(const struct input *input, unsigned char c) {
     return plain(c) == plain(before);
 }
 
+// Whether there is another byte: one branch of the program, whichever way it
+// goes, so that each way is the other's flip.
+static __attribute__((noinline)) bool inside(uint64_t at, uint64_t length) {
+    if (at < length) {
+        __asm__ volatile("");
+        return true;
+    }
+    return false;
+}
+
 bool __mdl_input_next(struct input *input, unsigned char *byte) {
+    input->cut = 0;
     if (input->pushed_count > 0) {
         *byte = pop(input);
         return true;
@@ -131,13 +142,13 @@ bool __mdl_input_next(struct input *input, unsigned char *byte) {
     if (position < input->end || fill(input)) {
         input->at = pin(input->at);
         if (input->at < __chg_concrete_length(input->stream))
-            require(input->at < __chg_stream_length(input->stream));
+            inside(input->at, __chg_stream_length(input->stream));
         *byte = input->buffer[input->at++ - input->base];
         return true;
     }
     if (has_error(input)) return false;
     if (position >= __chg_concrete_length(input->stream))
-        require(input->at >= __chg_stream_length(input->stream));
+        inside(input->at, __chg_stream_length(input->stream));
     input->file->_flags |= EOF_FLAG;
     return false;
 }
@@ -153,6 +164,7 @@ bool __mdl_input_unget(struct input *input, unsigned char c) {
     if (was_read(input, c)) input->returned++;
     input->pushed[input->pushed_count++] = c;
     input->file->_flags &= ~EOF_FLAG;
+    input->cut = 0;
     return true;
 }
 
@@ -192,6 +204,7 @@ static size_t take(struct input *input, unsigned char *to, size_t n) {
 size_t __mdl_input_read(struct input *input, void *to, size_t n) {
     unsigned char *bytes = to;
     size_t back = 0;
+    input->cut = 0;
     while (input->pushed_count > 0 && back < n) bytes[back++] = pop(input);
     if (back == n) return n;
     n -= back;
@@ -209,8 +222,8 @@ size_t __mdl_input_read(struct input *input, void *to, size_t n) {
     if (plain(count) == taken) {
         input->at += n;
         input->clamped = true;
-        unsigned past = input->at > __chg_stream_length(input->stream);
-        input->file->_flags |= (int)(past * EOF_FLAG);
+        input->cut = input->at > __chg_stream_length(input->stream);
+        if (plain(input->cut)) input->file->_flags |= EOF_FLAG;
         return back + count;
     }
     // The file is no longer what the stream says.
@@ -249,6 +262,7 @@ int __mdl_input_seek(struct input *input, int64_t offset, int whence) {
     }
     input->pushed_count = input->returned = 0;
     input->file->_flags &= ~EOF_FLAG;
+    input->cut = 0;
     input->at = (uint64_t)target;
     input->clamped = false;
     uint64_t concrete = plain(input->at);

@@ -13,6 +13,9 @@ struct input {
     // Offset of the next byte in the stream; see `struct place`.
     uint64_t at;
     bool clamped;
+    // Whether the last block that was asked for was cut short, if that is
+    // symbolic and nothing has happened since.
+    unsigned cut;
     // buffer[0 .. end - base] are the bytes base .. end; the descriptor is at
     // `end`.
     uint64_t base;
@@ -30,8 +33,7 @@ struct input {
 };
 
 // The flags for "end of file" and "error" stay in the FILE, where macros of
-// <stdio.h> look for them. The first may be symbolic: "more was asked for than
-// there was".
+// <stdio.h> look for them.
 #define EOF_FLAG 0x10
 #define ERROR_FLAG 0x20
 

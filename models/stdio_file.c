@@ -91,7 +91,14 @@ void __model_setlinebuf(FILE *file) { __model_setvbuf(file, NULL, _IOLBF, 0); }
 
 // --- states
 
-int __model_feof(FILE *file) { return (file->_flags & EOF_FLAG) != 0; }
+int __model_feof(FILE *file) {
+    int flag = (file->_flags & EOF_FLAG) != 0;
+    struct input *input = __mdl_input(file);
+    // The same as an expression, unless somebody has changed the flag.
+    if (input != NULL && is_labelled(input->cut) && (int)plain(input->cut) == flag) return (int)input->cut;
+    return flag;
+}
+
 int __model_feof_unlocked(FILE *file) { return __model_feof(file); }
 int __model_ferror(FILE *file) { return (file->_flags & ERROR_FLAG) != 0; }
 int __model_ferror_unlocked(FILE *file) { return __model_ferror(file); }

@@ -28,8 +28,9 @@ typedef int (*compare_fn)(const void *, const void *);
 typedef int (*compare_with_fn)(const void *, const void *, void *);
 
 void *__model_bsearch(const void *key, const void *base, size_t count, size_t size, compare_fn compare) {
+    size = pin(size);
     size_t low = 0;
-    size_t high = count;
+    size_t high = pin(count);
     while (low < high) {
         size_t middle = (low + high) / 2;
         const char *element = (const char *)base + middle * size;

@@ -21,6 +21,7 @@ char *__model_strcpy(char *to, const char *from) {
 }
 
 char *__model_stpncpy(char *to, const char *from, size_t n) {
+    n = pin(n);
     size_t length = __model_strnlen(from, n);
     memcpy(to, from, length);
     if (length < n) memset(to + length, 0, n - length);
@@ -73,6 +74,7 @@ size_t __model_strxfrm(char *to, const char *from, size_t n) {
 }
 
 void *__model_mempcpy(void *to, const void *from, size_t n) {
+    n = pin(n);
     memcpy(to, from, n);
     return (char *)to + n;
 }
@@ -80,6 +82,7 @@ void *__model_mempcpy(void *to, const void *from, size_t n) {
 void *__model___mempcpy(void *to, const void *from, size_t n) { return __model_mempcpy(to, from, n); }
 
 void *__model_memccpy(void *to, const void *from, int c, size_t n) {
+    n = pin(n);
     const char *found = __model_memchr(from, c, n);
     if (found == NULL) {
         memcpy(to, from, n);

@@ -18,6 +18,29 @@ fn main() {
     build_runtime(&root, &out);
     compile(&here.join("glue/glue.c"), &out.join("glue.bc"), &[]);
     build_models(&root.join("models"), &out);
+    identify(&root);
+}
+
+/// A number that changes with everything that decides what a traced binary is:
+/// caches of traced programs are keyed by it.
+fn identify(root: &Path) {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for place in ["crates/trace/src", "crates/runtime/src", "crates/instrument/src", "crates/instrument/glue", "models"] {
+        let directory = root.join(place);
+        println!("cargo::rerun-if-changed={}", directory.display());
+        let mut files: Vec<PathBuf> = std::fs::read_dir(&directory)
+            .expect("a directory of the repository")
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| path.is_file())
+            .collect();
+        files.sort();
+        for file in files {
+            for byte in std::fs::read(&file).expect("a file of the repository") {
+                hash = (hash ^ byte as u64).wrapping_mul(0x0000_0100_0000_01b3);
+            }
+        }
+    }
+    println!("cargo::rustc-env=CHANGELING_TRACER={hash:016x}");
 }
 
 fn build_runtime(root: &Path, out: &Path) {

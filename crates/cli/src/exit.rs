@@ -7,6 +7,12 @@ pub struct Code(pub u8);
 impl Code {
     /// All went well; no difference was found.
     pub const OK: Code = Code(0);
+    /// The command line makes no sense.
+    pub const USAGE: Code = Code(2);
+    /// A program could not be run.
+    pub const CANNOT_RUN: Code = Code(4);
+    /// A trace does not agree with the plain run or with itself.
+    pub const UNTRUE: Code = Code(71);
     /// Something that is needed is not installed.
     pub const LACKING: Code = Code(22);
     /// A mistake in this program.

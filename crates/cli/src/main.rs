@@ -3,9 +3,14 @@
 //! A subcommand is one file in `commands/`: its arguments (`Arguments`) and a
 //! function `run` that gives an exit code or a [`Failure`].
 
+mod check;
 mod commands;
 mod exit;
 mod failure;
+mod inputs;
+mod source;
+mod version;
+mod view;
 
 use clap::{Parser, Subcommand};
 use exit::Code;
@@ -32,6 +37,8 @@ enum Command {
     /// Stand in for the C++ compiler
     #[command(name = "c++", disable_help_flag = true)]
     Cxx(commands::cc::Arguments),
+    /// Run a program once and print its path condition, outputs and losses
+    Trace(commands::trace::Arguments),
     #[command(name = "__build", hide = true)]
     Build(commands::build::Arguments),
 }
@@ -60,6 +67,7 @@ fn dispatch(command: Command) -> Result<Code, Failure> {
         Command::Doctor(arguments) => commands::doctor::run(&arguments),
         Command::Cc(arguments) => commands::cc::run(&arguments, false),
         Command::Cxx(arguments) => commands::cc::run(&arguments, true),
+        Command::Trace(arguments) => commands::trace::run(&arguments),
         Command::Build(arguments) => commands::build::run(&arguments),
     }
 }

@@ -266,6 +266,21 @@ void __chg_ZdlPvmSt11align_val_t(void *p, size_t n, size_t a) {
 
 // ---- processes and threads ----
 
+void exit(int) __attribute__((noreturn));
+void _exit(int) __attribute__((noreturn));
+void __chg_rt_exit_status(uint32_t, uint64_t);
+
+__attribute__((noreturn)) void __chg_exit(int status) {
+  __chg_rt_exit_status(__chg_args[0], (uint32_t)status);
+  exit(status);
+}
+
+__attribute__((noreturn)) void __chg__exit(int status) {
+  __chg_rt_exit_status(__chg_args[0], (uint32_t)status);
+  __chg_rt_finished();
+  _exit(status);
+}
+
 int __chg_fork(void) {
   int pid = fork();
   __chg_rt_forked(pid);
@@ -368,7 +383,12 @@ int main(int argc, char **argv) {
   __chg_rt_globals(__chg_objects, __chg_object_count);
   __chg_rt_start(&argc, &argv, __chg_first_model_site, __chg_block_count);
   atexit(__chg_rt_finished);
-  if (__chg_user_main) return __chg_user_main(argc, argv, environ);
+  if (__chg_user_main) {
+    __chg_rets[0] = 0;
+    int status = __chg_user_main(argc, argv, environ);
+    __chg_rt_exit_status(__chg_rets[0], (uint32_t)status);
+    return status;
+  }
   if (LLVMFuzzerInitialize) LLVMFuzzerInitialize(&argc, &argv);
   return run_harness();
 }

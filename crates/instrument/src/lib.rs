@@ -38,6 +38,11 @@ pub struct TracedBinary {
     pub sites: PathBuf,
 }
 
+/// What traced binaries of this tracer are told apart from those of another by.
+pub fn identity() -> &'static str {
+    env!("CHANGELING_TRACER")
+}
+
 /// Makes a traced binary in `directory`. `link` are the libraries and flags that
 /// the program was linked with.
 pub fn instrument(bitcode: &Path, directory: &Path, link: &[String]) -> Result<TracedBinary, InstrumentError> {

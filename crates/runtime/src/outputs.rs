@@ -1,8 +1,8 @@
 //! What the program shows: output bytes, printed numbers, observed values.
 
-use crate::{events, libc, memory, shadow, state};
+use crate::{events, libc, memory, shadow, simplify, state};
 use core::ffi::c_char;
-use trace::event::EventKind;
+use trace::event::{EXIT_STATUS, EventKind};
 use trace::node::Label;
 
 /// `bytes` bytes of memory were written to a descriptor's stream.
@@ -48,6 +48,19 @@ pub unsafe extern "C" fn __chg_rt_output_value(
     let site = state::call_site();
     events::push(EventKind::OutputValue, fd as u8, site, label, format, start);
     events::push(EventKind::OutputExtent, fd as u8, site, label, bytes as u32, value);
+}
+
+/// The status that the program is about to exit with: the low byte is an output,
+/// on a descriptor that no program has.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_exit_status(label: Label, value: u64) {
+    if label == 0 || !state::tracing() {
+        return;
+    }
+    let byte = simplify::extract(label, 0, 8, value & 0xff);
+    if byte != 0 {
+        events::push(EventKind::OutputByte, EXIT_STATUS, state::call_site(), byte, value as u32 & 0xff, 0);
+    }
 }
 
 #[unsafe(no_mangle)]

@@ -74,6 +74,9 @@ impl EventKind {
     }
 }
 
+/// Descriptor number under which the low byte of a run's exit status is an output.
+pub const EXIT_STATUS: u8 = 255;
+
 /// Bit 0 of a branch event's flags.
 pub const TAKEN: u8 = 1;
 

@@ -1,0 +1,52 @@
+//! Options that say how to build a version.
+
+use changeling_build::{BuildOptions, Source};
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[derive(clap::Args, Clone, Debug)]
+pub struct SourceOptions {
+    /// The build command of a directory or revision
+    #[arg(long, help_heading = "Build")]
+    pub build: Option<String>,
+    /// The program that the build makes, or the cargo target
+    #[arg(long, help_heading = "Build")]
+    pub program: Option<String>,
+    /// A flag for the compiler and linker; may be given several times
+    #[arg(long = "flag", allow_hyphen_values = true, help_heading = "Build")]
+    pub flags: Vec<String>,
+    /// The cargo profile
+    #[arg(long, default_value = "release", help_heading = "Build")]
+    pub profile: String,
+    /// Where builds are kept
+    #[arg(long, default_value = ".changeling/cache", help_heading = "Build")]
+    pub cache: PathBuf,
+    /// Seconds the build command may take
+    #[arg(long, help_heading = "Build")]
+    pub build_time: Option<u64>,
+}
+
+impl SourceOptions {
+    pub fn source(&self, paths: &[PathBuf]) -> Source {
+        Source::detect(paths, self.build.clone(), self.program.clone())
+    }
+
+    pub fn revision(&self, repo: PathBuf, revision: String) -> Source {
+        Source::Revision {
+            repo,
+            revision,
+            command: self.build.clone(),
+            program: self.program.clone().map(PathBuf::from),
+        }
+    }
+
+    pub fn build_options(&self) -> BuildOptions {
+        BuildOptions {
+            cache: self.cache.clone(),
+            flags: self.flags.clone(),
+            profile: self.profile.clone(),
+            time_limit: self.build_time.map(Duration::from_secs),
+            ..BuildOptions::default()
+        }
+    }
+}
