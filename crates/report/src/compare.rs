@@ -120,9 +120,9 @@ fn lines(bytes: &[u8], text: bool) -> Vec<Vec<u8>> {
 }
 
 fn push_equal(rows: &mut Vec<Row>, same: &[Vec<u8>], before: usize, after: usize, width: usize) {
-    let show = |line: &Vec<u8>| {
-        let units = line_units(line);
-        Row::Same(spans(&units, units.len(), 0, width))
+    let show = |bytes: &Vec<u8>| {
+        let line = Line::new(bytes);
+        Row::Same(line.spans(line.units.len(), 0, false, width))
     };
     // Hiding one line would take as much room as showing it.
     if same.len() <= before + after + 1 {
@@ -138,18 +138,20 @@ fn push_pairs(rows: &mut Vec<Row>, base: &[Vec<u8>], head: &[Vec<u8>], width: us
     for at in 0..base.len().max(head.len()) {
         rows.push(match (base.get(at), head.get(at)) {
             (Some(base), Some(head)) => {
-                let (base, head) = (line_units(base), line_units(head));
-                let prefix = base.iter().zip(&head).take_while(|(a, b)| a == b).count();
-                let rest = base.len().min(head.len()) - prefix;
-                let suffix = base.iter().rev().zip(head.iter().rev());
-                let suffix = suffix.take(rest).take_while(|(a, b)| a == b).count();
+                let (base, head) = (Line::new(base), Line::new(head));
+                let (a, b) = (&base.units, &head.units);
+                let prefix = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+                let rest = a.len().min(b.len()) - prefix;
+                let suffix = a.iter().rev().zip(b.iter().rev()).take(rest);
+                let suffix = suffix.take_while(|(a, b)| a == b).count();
+                let end = base.ended != head.ended;
                 Row::Different {
-                    base: Some(spans(&base, prefix, suffix, width)),
-                    head: Some(spans(&head, prefix, suffix, width)),
+                    base: Some(base.spans(prefix, suffix, end, width)),
+                    head: Some(head.spans(prefix, suffix, end, width)),
                 }
             }
             (base, head) => {
-                let whole = |line: &Vec<u8>| spans(&line_units(line), 0, 0, width);
+                let whole = |bytes: &Vec<u8>| Line::new(bytes).spans(0, 0, true, width);
                 Row::Different {
                     base: base.map(whole),
                     head: head.map(whole),
@@ -159,59 +161,73 @@ fn push_pairs(rows: &mut Vec<Row>, base: &[Vec<u8>], head: &[Vec<u8>], width: us
     }
 }
 
-/// A line's printable characters; a line break at the end is left out, a
-/// missing one is said.
-fn line_units(line: &[u8]) -> Vec<String> {
-    match line.strip_suffix(b"\n") {
-        Some(line) => escape::units(line).map(|unit| unit.text).collect(),
-        None => {
-            let mut units: Vec<_> = escape::units(line).map(|unit| unit.text).collect();
-            units.push("⊣".into());
-            units
-        }
-    }
+/// A line's printable characters, and whether it has its line break.
+struct Line {
+    units: Vec<String>,
+    ended: bool,
 }
 
-fn spans(units: &[String], prefix: usize, suffix: usize, width: usize) -> Vec<Span> {
-    let end = units.len() - suffix;
-    // A long common start is shortened, so that the marked part is in view.
-    let room = width.max(8);
-    let skip = if units.len() > room {
-        prefix.saturating_sub(room / 4)
-    } else {
-        0
-    };
-    let skip = if skip >= units.len() { 0 } else { skip };
-    let stop = (skip + room).min(units.len());
-    let mut out = Vec::new();
-    let mut push = |from: usize, to: usize, marked: bool| {
-        let (from, to) = (from.max(skip), to.min(stop));
-        if from < to {
-            out.push(Span {
-                text: units[from..to].concat(),
-                marked,
-            });
+impl Line {
+    fn new(bytes: &[u8]) -> Line {
+        let body = bytes.strip_suffix(b"\n");
+        let units = escape::units(body.unwrap_or(bytes))
+            .map(|unit| unit.text)
+            .collect();
+        Line {
+            units,
+            ended: body.is_some(),
         }
-    };
-    push(0, prefix, false);
-    push(prefix, end, true);
-    push(end, units.len(), false);
-    if skip > 0 {
-        out.insert(
-            0,
-            Span {
+    }
+
+    /// All between `prefix` and `suffix` is marked. A missing line break shows as
+    /// a sign of its own, marked if `end` says so.
+    fn spans(&self, prefix: usize, suffix: usize, end: bool, width: usize) -> Vec<Span> {
+        let units = &self.units;
+        let room = width.max(8) - usize::from(!self.ended);
+        // A long common start is shortened, so that the marked part is in view.
+        let long = units.len() > room && prefix < units.len();
+        let skip = if long {
+            prefix.saturating_sub(room / 4)
+        } else {
+            0
+        };
+        let stop = (skip + room).min(units.len());
+        let mut out = Vec::new();
+        let mut push = |from: usize, to: usize, marked: bool| {
+            let (from, to) = (from.max(skip), to.min(stop));
+            if from < to {
+                out.push(Span {
+                    text: units[from..to].concat(),
+                    marked,
+                });
+            }
+        };
+        push(0, prefix, false);
+        push(prefix, units.len() - suffix, true);
+        push(units.len() - suffix, units.len(), false);
+        if skip > 0 {
+            out.insert(
+                0,
+                Span {
+                    text: "…".into(),
+                    marked: false,
+                },
+            );
+        }
+        if stop < units.len() {
+            out.push(Span {
                 text: "…".into(),
                 marked: false,
-            },
-        );
+            });
+        }
+        if !self.ended {
+            out.push(Span {
+                text: "⊣".into(),
+                marked: end,
+            });
+        }
+        out
     }
-    if stop < units.len() {
-        out.push(Span {
-            text: "…".into(),
-            marked: false,
-        });
-    }
-    out
 }
 
 #[cfg(test)]

@@ -201,8 +201,10 @@ pub fn shell_str(text: &str) -> String {
 /// The format argument of `printf`, quoted, that prints exactly these bytes.
 pub fn printf_format(bytes: &[u8]) -> String {
     let mut out = String::from("'");
-    for &byte in bytes {
+    for (at, &byte) in bytes.iter().enumerate() {
         match byte {
+            // Not an option.
+            b'-' if at == 0 => out.push_str("\\055"),
             b'%' => out.push_str("%%"),
             b'\n' => out.push_str("\\n"),
             b' '..=b'~' if byte != b'\'' && byte != b'\\' => out.push(byte as char),

@@ -96,7 +96,9 @@ fn details(difference: &Difference, number: usize) -> String {
         "\n<details><summary>{number}. {}: {}</summary>\n\n",
         difference.kind.text(),
         // Not Markdown here, but mentions are still found.
-        escape::html(&printable_str(&difference.title)).replace('@', "@<!-- -->")
+        escape::html(&printable_str(&difference.title))
+            .replace('@', "@<!-- -->")
+            .replace('`', "&#96;")
     );
     if difference.group_size > 1 {
         text.push_str(&format!(

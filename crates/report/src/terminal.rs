@@ -144,8 +144,14 @@ fn push_difference(
     if !difference.title.is_empty() {
         text.push_str(&format!("{INDENT}{}\n", printable_str(&difference.title)));
     }
+    let labels = difference
+        .input
+        .streams
+        .iter()
+        .map(|s| printable_str(&s.label).width());
+    let labels = labels.max().unwrap_or_default();
     for stream in &difference.input.streams {
-        push_stream(text, stream, style);
+        push_stream(text, stream, labels, style);
     }
     let fixed = difference
         .input
@@ -161,7 +167,7 @@ fn push_difference(
             .collect();
         text.push_str(&format!(
             "{INDENT}{} {}\n",
-            style.dim("arguments"),
+            style.dim("command line"),
             words.join(" ")
         ));
     }
@@ -186,15 +192,15 @@ fn push_difference(
     text.push_str(&format!("{INDENT}{} sh {script}\n", style.dim("reproduce")));
 }
 
-fn push_stream(text: &mut String, stream: &StreamView, style: Style) {
+fn push_stream(text: &mut String, stream: &StreamView, labels: usize, style: Style) {
     let label = printable_str(&stream.label);
-    let room = style.width.saturating_sub(label.len() + 8).max(20);
-    let lines = view::input(&stream.bytes, room);
-    for (at, line) in lines.iter().enumerate() {
+    let room = style.width.saturating_sub(labels + 8).max(20);
+    let pad = " ".repeat(labels - label.width());
+    for (at, line) in view::input(&stream.bytes, room).iter().enumerate() {
         let label = if at == 0 {
-            style.dim(&label)
+            style.dim(&label) + &pad
         } else {
-            " ".repeat(label.width())
+            " ".repeat(labels)
         };
         text.push_str(&format!("{INDENT}{label} {line}\n"));
     }

@@ -141,10 +141,11 @@ fn the_shell_gives_back_what_was_quoted() {
     script.extend_from_slice(b"; printf ");
     let all: Vec<u8> = (0..=255).collect();
     script.extend(printf_format(&all).into_bytes());
+    script.extend_from_slice(format!("; printf {}", printf_format(b"--x")).as_bytes());
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), script).unwrap();
     let output = Command::new("sh").arg(file.path()).output().unwrap();
-    assert_eq!(output.stdout, [hostile, all].concat());
+    assert_eq!(output.stdout, [hostile, all, b"--x".to_vec()].concat());
 }
 
 #[test]

@@ -1,13 +1,12 @@
 //! Cases are written, read back, reproduced and exported.
 
-mod common;
-
+use crate::sample;
+use crate::sample::stream;
 use changeling_report::case::{Case, CaseError};
 use changeling_report::export::{Expectation, c, corpus, ktest::KTest, rust, shell};
 use changeling_report::results::{Bytes, End, FileWritten, Kind, Outcome, Side};
 use changeling_report::seeds::{self, SeedError};
 use changeling_trace::input::{Argument, Input, StreamKind};
-use common::stream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -47,7 +46,7 @@ fn case(folder: &Path) -> Case {
     let mut head = base.clone();
     head.end = End::Exit(3);
     head.stdout.0.extend_from_slice(b"more\n");
-    let mut versions = common::results().versions;
+    let mut versions = sample::results().versions;
     versions.base.binary = program(folder, "base it's", "exit 0").display().to_string();
     versions.head.binary = program(folder, "head", "echo more; exit 3")
         .display()
@@ -58,10 +57,10 @@ fn case(folder: &Path) -> Case {
         title: "exit 0 became exit 3 \u{1b}[31m*/ `x`\n\"q\" $(touch hacked) @DATA@".into(),
         group: "exit-code@a".into(),
         group_size: 2,
-        input: common::input(),
+        input: sample::input(),
         base,
         head,
-        changes: vec![common::change()],
+        changes: vec![sample::change()],
         versions,
     }
 }
@@ -365,7 +364,7 @@ fn ktest_files_have_the_published_layout() {
 
 #[test]
 fn ktest_keeps_the_whole_input_and_refuses_damage() {
-    let input = common::input();
+    let input = sample::input();
     let bytes = KTest::of(&input, "prog").write();
     let mut shape = input.clone();
     shape
@@ -400,7 +399,7 @@ fn ktest_keeps_the_whole_input_and_refuses_damage() {
 fn seeds_come_from_files_folders_cases_and_ktests() {
     let folder = tempfile::tempdir().unwrap();
     let case = case(folder.path());
-    let mut shape = common::input();
+    let mut shape = sample::input();
     shape
         .streams
         .iter_mut()

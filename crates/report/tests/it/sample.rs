@@ -1,5 +1,4 @@
 //! Results with something in every field.
-#![allow(dead_code)]
 
 use changeling_report::results::*;
 use changeling_trace::input::{Argument, Input, Stream, StreamKind};

@@ -1,12 +1,11 @@
 //! `results.json` and its committed schema agree.
 
-mod common;
-
+use crate::sample;
 use changeling_report::results::{Bound, Results, ResultsError, Versions};
 use serde_json::{Value, json};
 
 fn schema() -> jsonschema::Validator {
-    let text = include_str!("../../../schemas/results.schema.json");
+    let text = include_str!("../../../../schemas/results.schema.json");
     let schema: Value = serde_json::from_str(text).unwrap();
     jsonschema::meta::validate(&schema).unwrap();
     jsonschema::validator_for(&schema).unwrap()
@@ -22,14 +21,14 @@ fn check(value: &Value) {
 
 #[test]
 fn full_and_empty_results_are_valid() {
-    check(&serde_json::from_str(&common::results().to_json()).unwrap());
+    check(&serde_json::from_str(&sample::results().to_json()).unwrap());
     let empty = Results::new(Bound::default(), Versions::default());
     check(&serde_json::from_str(&empty.to_json()).unwrap());
 }
 
 #[test]
 fn what_is_not_results_is_not_valid() {
-    let valid = serde_json::to_value(common::results()).unwrap();
+    let valid = serde_json::to_value(sample::results()).unwrap();
     let schema = schema();
     let mut broken = Vec::new();
     for key in [
@@ -71,13 +70,13 @@ fn what_is_not_results_is_not_valid() {
 
 #[test]
 fn results_are_read_back() {
-    let results = common::results();
+    let results = sample::results();
     assert_eq!(Results::from_json(&results.to_json()).unwrap(), results);
 }
 
 #[test]
 fn scripts_find_the_stable_names() {
-    let value = serde_json::to_value(common::results()).unwrap();
+    let value = serde_json::to_value(sample::results()).unwrap();
     assert_eq!(value["verdict"], "differences");
     for name in [
         "runs",
@@ -112,14 +111,14 @@ fn scripts_find_the_stable_names() {
 
 #[test]
 fn old_and_damaged_results_are_told_apart() {
-    let other = common::results()
+    let other = sample::results()
         .to_json()
         .replacen("\"format\": 1", "\"format\": 7", 1);
     assert!(matches!(
         Results::from_json(&other),
         Err(ResultsError::Format { found: 7 })
     ));
-    let whole = common::results().to_json();
+    let whole = sample::results().to_json();
     let error = Results::from_json(&whole[..whole.len() / 2]).unwrap_err();
     assert!(error.to_string().contains("damaged"), "{error}");
 }
@@ -127,7 +126,7 @@ fn old_and_damaged_results_are_told_apart() {
 #[test]
 fn exit_codes_are_those_of_the_documentation() {
     use changeling_report::results::Verdict;
-    let mut results = common::results();
+    let mut results = sample::results();
     assert_eq!(results.exit_code(), 1);
     results.verdict = Verdict::NoneFound;
     assert_eq!(results.exit_code(), 0);

@@ -1,0 +1,8 @@
+//! One binary for all, because linking takes longer than running.
+
+mod browser;
+mod cases;
+mod directory;
+mod reports;
+mod sample;
+mod schema;
