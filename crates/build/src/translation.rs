@@ -189,7 +189,10 @@ pub fn relative_flags(root: &Path) -> Vec<OsString> {
 }
 
 fn map_flags(root: &Path, to: &str) -> Vec<OsString> {
-    let Some(root) = root.to_str().filter(|root| !root.contains('=') && *root != "/") else {
+    let Some(root) = root
+        .to_str()
+        .filter(|root| !root.contains('=') && *root != "/")
+    else {
         return Vec::new();
     };
     let debug = match to {

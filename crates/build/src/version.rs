@@ -232,10 +232,18 @@ mod tests {
 
     #[test]
     fn names_of_sources_are_relative_to_the_root() {
-        let name = |directory, name| Built::source_name(directory, name).map(|path| path.display().to_string());
+        let name = |directory, name| {
+            Built::source_name(directory, name).map(|path| path.display().to_string())
+        };
         assert_eq!(name(".", "a.c").as_deref(), Some("a.c"));
-        assert_eq!(name("/source/sub", "../inc/x.h").as_deref(), Some("inc/x.h"));
-        assert_eq!(name("/source/build", "/source/lib/area.c").as_deref(), Some("lib/area.c"));
+        assert_eq!(
+            name("/source/sub", "../inc/x.h").as_deref(),
+            Some("inc/x.h")
+        );
+        assert_eq!(
+            name("/source/build", "/source/lib/area.c").as_deref(),
+            Some("lib/area.c")
+        );
         assert_eq!(name("/source", "/usr/include/stdio.h"), None);
         assert_eq!(name(".", "../a.c"), None);
     }

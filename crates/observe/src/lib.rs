@@ -63,7 +63,9 @@ pub unsafe extern "C" fn changeling_observe_bytes(
 }
 
 fn put(name: String, value: &str) {
-    let Some(descriptor) = std::env::var(VARIABLE).ok().and_then(|text| text.parse::<u32>().ok())
+    let Some(descriptor) = std::env::var(VARIABLE)
+        .ok()
+        .and_then(|text| text.parse::<u32>().ok())
     else {
         return;
     };
@@ -99,7 +101,9 @@ unsafe fn read_name(name: *const c_char) -> String {
         return String::new();
     }
     // SAFETY: promised by the caller.
-    unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
+    unsafe { CStr::from_ptr(name) }
+        .to_string_lossy()
+        .into_owned()
 }
 
 #[cfg(test)]

@@ -233,7 +233,10 @@ impl Cargo<'_> {
     fn command(&self, kind: &str, extra: &[&str]) -> Result<Command, BuildError> {
         // A script around rustc, because flags in the environment would replace
         // those that the user has in a configuration file.
-        let remap = format!("--remap-path-prefix={}={SOURCE_PREFIX}", self.room.tree().display());
+        let remap = format!(
+            "--remap-path-prefix={}={SOURCE_PREFIX}",
+            self.room.tree().display()
+        );
         let words: Vec<String> = extra
             .iter()
             .map(|e| e.to_string())

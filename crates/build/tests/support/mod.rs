@@ -117,7 +117,11 @@ pub fn assert_alike(built: &Built, room: &Room, inputs: &[&str]) {
         let (plain, other) = (run(&built.plain, input), run(&native, input));
         assert_eq!(plain.status, other.status, "on {input:?}");
         assert_eq!(plain.stdout, other.stdout, "on {input:?}");
-        assert_eq!(without_ids(&plain.stderr), without_ids(&other.stderr), "on {input:?}");
+        assert_eq!(
+            without_ids(&plain.stderr),
+            without_ids(&other.stderr),
+            "on {input:?}"
+        );
     }
 }
 
