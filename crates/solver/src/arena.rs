@@ -162,10 +162,6 @@ impl Arena {
         &self.facts[e.index()]
     }
 
-    pub(crate) fn set_id(&self, e: Expr) -> SetId {
-        self.sets[e.index()]
-    }
-
     pub(crate) fn set(&self, e: Expr) -> &VarSet {
         self.variables.set(self.sets[e.index()])
     }

@@ -69,6 +69,13 @@ impl Assignment {
             .map_or(0, |stream| stream.length)
     }
 
+    /// Bytes and length of streams 0, 1, …
+    pub(crate) fn contents(&self) -> impl Iterator<Item = (&[u8], u64)> + '_ {
+        self.streams
+            .iter()
+            .map(|stream| (stream.bytes.as_slice(), stream.length))
+    }
+
     pub fn get(&self, var: Var) -> u64 {
         match var {
             Var::Byte { stream, offset } => self.byte(stream, offset).into(),
@@ -93,19 +100,6 @@ impl Assignment {
             bytes.resize(at + 1, 0);
         }
         bytes[at] = value;
-    }
-
-    /// Sets the length; bytes that did not exist before become `filler`.
-    pub(crate) fn grow(&mut self, stream: u32, length: u64, filler: u8) {
-        let stream = self.stream(stream);
-        let (old, new) = (stream.length as usize, length as usize);
-        if new > old {
-            if stream.bytes.len() < new {
-                stream.bytes.resize(new, 0);
-            }
-            stream.bytes[old..new].fill(filler);
-        }
-        stream.length = length;
     }
 
     fn stream(&mut self, number: u32) -> &mut StreamValue {
@@ -190,15 +184,5 @@ mod tests {
         assert_eq!(values.to_input(&shape).streams[0].bytes, b"abcd");
         values.set_byte(0, 1, 0);
         assert_eq!(values.to_input(&shape).streams[0].bytes, b"a");
-    }
-
-    #[test]
-    fn growing_fills_only_new_bytes() {
-        let shape = input(StreamKind::Stdin, b"abc");
-        let mut values = Assignment::from_input(&shape);
-        values.grow(0, 5, b'A');
-        assert_eq!(values.to_input(&shape).streams[0].bytes, b"abcAA");
-        values.grow(0, 2, b'A');
-        assert_eq!(values.to_input(&shape).streams[0].bytes, b"ab");
     }
 }

@@ -46,6 +46,8 @@ pub enum ImportProblem {
     Order(Label),
     #[error("the width of a constant operand cannot be known")]
     Constant,
+    #[error("more than one operand is said to be the constant")]
+    Constants,
     #[error("width {got} does not fit the operands, which give {expected}")]
     Width { got: u32, expected: u32 },
     #[error("there is no table at offset {0}")]
@@ -131,6 +133,9 @@ impl Importer<'_> {
 
     fn uses(&self, node: &Node) -> Result<Vec<Label>, ImportProblem> {
         let op = Op::from_u8(node.op).ok_or(ImportProblem::Operator(node.op))?;
+        if (node.flags & (A_CONST | B_CONST | C_CONST)).count_ones() > 1 {
+            return Err(ImportProblem::Constants);
+        }
         let operands = [(node.a, A_CONST), (node.b, B_CONST), (node.c, C_CONST)];
         let mut labels: Vec<Label> = operands[..op.arity()]
             .iter()

@@ -2,15 +2,19 @@
 
 use crate::arena::{Arena, Expr};
 use crate::assignment::Assignment;
+use crate::external::ExternalLayer;
 use crate::layers::embedded::Embedded;
+use crate::layers::reuse::Reuse;
+use crate::layers::values::Values;
 use crate::path::{Path, Slice};
 use crate::query::{Answer, Query, Reason};
+use crate::record::Recorder;
 use crate::settings::Settings;
 use crate::statistics::{Share, Statistics};
 use crate::task::{Layer, Task, Verdict};
 use crate::trial::Trial;
 use crate::variables::{Var, VarId};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Answers queries over one arena at a time, and remembers what helps with the next.
 pub struct Solver {
@@ -19,18 +23,26 @@ pub struct Solver {
     arena: u64,
     path: Path,
     trial: Trial,
+    reuse: Reuse,
+    values: Values,
     embedded: Embedded,
+    external: Option<ExternalLayer>,
+    recorder: Option<Recorder>,
 }
 
 impl Solver {
     pub fn new(settings: Settings) -> Solver {
         Solver {
-            settings,
             statistics: Statistics::default(),
             arena: 0,
             path: Path::default(),
             trial: Trial::default(),
-            embedded: Embedded::new(),
+            reuse: Reuse::default(),
+            values: Values::default(),
+            embedded: Embedded::new(settings.size_limit),
+            external: settings.external.clone().map(ExternalLayer::new),
+            recorder: settings.record.clone().map(Recorder::new),
+            settings,
         }
     }
 
@@ -42,10 +54,28 @@ impl Solver {
         &self.statistics
     }
 
+    /// Why queries are not being recorded although they should be.
+    pub fn record_problem(&self) -> Option<&str> {
+        self.recorder
+            .as_ref()
+            .and_then(|recorder| recorder.problem.as_deref())
+    }
+
+    /// Soft conditions are tried one after the other, in the order given: each
+    /// is kept if it can hold together with those kept before it.
     pub fn solve(&mut self, arena: &mut Arena, query: &Query) -> Answer {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.record(arena, query);
+        }
         let start = Instant::now();
+        let deadline = start + self.settings.time_limit;
         self.statistics.queries += 1;
-        let answer = self.decide(arena, query, start + self.settings.time_limit);
+        let mut answer = self.decide(arena, query, deadline);
+        if let Answer::Sat(model) = &mut answer
+            && !query.soft.is_empty()
+        {
+            self.soften(arena, query, model, deadline);
+        }
         match &answer {
             Answer::Sat(_) => self.statistics.sat += 1,
             Answer::Unsat(_) => self.statistics.unsat += 1,
@@ -53,6 +83,33 @@ impl Solver {
         }
         self.statistics.time += start.elapsed();
         answer
+    }
+
+    fn soften(
+        &mut self,
+        arena: &mut Arena,
+        query: &Query,
+        model: &mut Assignment,
+        deadline: Instant,
+    ) {
+        let mut prefix = query.prefix.to_vec();
+        prefix.push(query.goal);
+        for &wish in query.soft {
+            if Instant::now() >= deadline {
+                return;
+            }
+            let next = Query {
+                prefix: &prefix,
+                goal: wish,
+                hint: &model.clone(),
+                soft: &[],
+                ..*query
+            };
+            if let Answer::Sat(better) = self.decide(arena, &next, deadline) {
+                *model = better;
+                prefix.push(wish);
+            }
+        }
     }
 
     /// Up to `count` models that differ from each other in a variable of the goal.
@@ -84,6 +141,8 @@ impl Solver {
             self.arena = arena.identity();
             self.path.reset();
             self.trial.reset();
+            self.reuse.reset();
+            self.values.reset();
             self.embedded.reset();
         }
         if query
@@ -96,13 +155,18 @@ impl Solver {
         }
         let length = query.prefix.len();
         self.path.follow(arena, query.prefix);
-        if let Some(core) = self.contradiction(arena, query.goal, length) {
-            return Answer::Unsat(core);
+        if self.settings.layers.simplification {
+            self.statistics.simplification.asked += 1;
+            if let Some(core) = self.contradiction(arena, query.goal, length) {
+                self.statistics.simplification.answered += 1;
+                return Answer::Unsat(core);
+            }
         }
         let violated = self.path.judge(arena, &mut self.trial, query.hint, length);
         let violated: Vec<usize> = violated.iter().map(|&position| position as usize).collect();
         let goal_holds = self.trial.holds_on_hint(arena, query.goal);
-        if violated.is_empty() && goal_holds {
+        self.statistics.hint.asked += 1;
+        if violated.is_empty() && goal_holds && self.within_bounds(arena, query) {
             self.statistics.hint.answered += 1;
             return Answer::Sat(query.hint.clone());
         }
@@ -166,29 +230,81 @@ impl Solver {
                 core.dedup();
                 Answer::Unsat(core)
             }
-            Verdict::Sat(values) => {
-                let model = self.compose(arena, query, &values);
-                if !task.all().all(|condition| arena.holds(condition, &model)) {
-                    self.statistics.wrong_models += 1;
-                    return Answer::Unknown(Reason::External("refused a wrong model".into()));
-                }
-                Answer::Sat(model)
-            }
+            Verdict::Sat(values) => Answer::Sat(self.compose(arena, query, &values)),
         }
     }
 
+    /// Asks one layer after the other. A model is believed only after it was
+    /// checked; one that fails is a bug of the layer, or a lie of an external
+    /// solver, and the next layer is asked.
     fn chain(&mut self, arena: &mut Arena, task: &Task) -> Verdict {
-        if self.settings.layers.embedded {
-            let share = &mut self.statistics.embedded;
-            let verdict = timed(share, || {
-                self.embedded.attempt(arena, &mut self.trial, task)
+        let layers = self.settings.layers;
+        let (statistics, trial) = (&mut self.statistics, &mut self.trial);
+        if layers.reuse {
+            let verdict = timed(&mut statistics.reuse, || {
+                self.reuse.attempt(arena, trial, task)
             });
             if let Some(verdict) = verdict {
                 return verdict;
             }
-            return Verdict::Unknown(Reason::Float);
         }
-        Verdict::Unknown(Reason::LayersOff)
+        if layers.values {
+            let verdict = timed(&mut statistics.values, || {
+                self.values.attempt(arena, trial, task)
+            });
+            if let Some(verdict) = verdict
+                && (layers.reuse || believable(arena, trial, task, &verdict))
+            {
+                if layers.reuse {
+                    self.reuse.learn(arena, task, &verdict);
+                }
+                return verdict;
+            }
+        }
+        let mut verdict = Verdict::Unknown(Reason::LayersOff);
+        if layers.embedded {
+            let answer = timed(&mut statistics.embedded, || {
+                self.embedded.attempt(arena, trial, task)
+            });
+            verdict = answer.unwrap_or(Verdict::Unknown(Reason::Float));
+            if let Verdict::Sat(values) = &mut verdict {
+                minimise(arena, trial, task, values);
+            }
+            if !believable(arena, trial, task, &verdict) {
+                statistics.wrong_models += 1;
+                verdict = Verdict::Unknown(Reason::Size);
+            }
+        }
+        if let (Verdict::Unknown(_), Some(external)) = (&verdict, &mut self.external) {
+            let answer = timed(&mut statistics.external, || {
+                external.attempt(arena, trial, task)
+            });
+            verdict = answer.unwrap_or(verdict);
+            if !believable(arena, trial, task, &verdict) {
+                statistics.wrong_models += 1;
+                verdict = Verdict::Unknown(Reason::External("its model is wrong".into()));
+            }
+        }
+        if layers.reuse {
+            self.reuse.learn(arena, task, &verdict);
+        }
+        verdict
+    }
+
+    /// Lengths of the hint that the query speaks of are possible at all.
+    fn within_bounds(&self, arena: &Arena, query: &Query) -> bool {
+        let mut streams = (0..).zip(query.bounds.capacities());
+        if streams.all(|(stream, &capacity)| query.hint.length(stream) <= capacity) {
+            return true;
+        }
+        let conditions = query.prefix.iter().chain([&query.goal]);
+        let lengths = conditions.flat_map(|&e| arena.set(e).iter());
+        lengths
+            .map(|id| arena.variables.var(id))
+            .all(|var| match var {
+                Var::Length { .. } => query.hint.get(var) <= query.bounds.maximum(var),
+                Var::Byte { .. } => true,
+            })
     }
 
     /// The hint with the values of a model. Bytes that come to be because the
@@ -233,8 +349,62 @@ fn timed(share: &mut Share, attempt: impl FnOnce() -> Option<Verdict>) -> Option
     verdict
 }
 
-/// Time left is never negative.
-#[allow(dead_code)]
-fn left(deadline: Instant) -> Duration {
-    deadline.saturating_duration_since(Instant::now())
+/// Whether a model satisfies its question, by the reference evaluator.
+fn believable(arena: &Arena, trial: &mut Trial, task: &Task, verdict: &Verdict) -> bool {
+    let Verdict::Sat(values) = verdict else {
+        return true;
+    };
+    let vars = values
+        .iter()
+        .map(|&(id, value)| (arena.variables.var(id), value));
+    if vars
+        .clone()
+        .any(|(var, value)| value > task.bounds.maximum(var))
+    {
+        return false;
+    }
+    let mut model = trial.hint().clone();
+    vars.for_each(|(var, value)| model.set(var, value));
+    let all: Vec<Expr> = task.all().collect();
+    arena
+        .evaluate_all(&all, &model)
+        .iter()
+        .all(|value| value.is_true())
+}
+
+/// Expressions that may be evaluated to bring a model closer to the hint.
+const CLOSER_WORK: u64 = 20_000;
+
+/// Gives variables their hint's value back where the model allows it, and
+/// lengths one that is nearer to it.
+fn minimise(arena: &Arena, trial: &mut Trial, task: &Task, values: &mut Vec<(VarId, u64)>) {
+    values.retain(|&(var, value)| value != task.hint_value(arena, var));
+    let limit = trial.work + CLOSER_WORK;
+    let mut index = 0;
+    while index < values.len() && trial.work < limit {
+        let (var, value) = values[index];
+        let old = task.hint_value(arena, var);
+        let mut candidates = vec![old];
+        if let Var::Length { .. } = arena.variables.var(var) {
+            let step = |by: u64| if value > old { old + by } else { old - by };
+            candidates.extend((1..value.abs_diff(old).min(16)).map(step));
+        }
+        let better = candidates.into_iter().find(|&candidate| {
+            let changes = values.iter().copied();
+            let changes =
+                changes.map(|(other, value)| (other, if other == var { candidate } else { value }));
+            trial.vary(arena, changes.collect::<Vec<_>>());
+            task.all().all(|condition| trial.holds(arena, condition))
+        });
+        match better {
+            Some(candidate) if candidate == old => {
+                values.swap_remove(index);
+            }
+            Some(candidate) => {
+                values[index].1 = candidate;
+                index += 1;
+            }
+            None => index += 1,
+        }
+    }
 }

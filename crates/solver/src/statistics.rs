@@ -13,8 +13,6 @@ pub struct Statistics {
     /// Conditions that queries had, and those left after independence.
     pub conditions: u64,
     pub conditions_left: u64,
-    /// Time for indexing the path, slicing and checking models.
-    pub overhead: Duration,
     pub simplification: Share,
     pub hint: Share,
     pub reuse: Share,
@@ -44,5 +42,32 @@ impl Statistics {
             ("embedded", self.embedded),
             ("external", self.external),
         ]
+    }
+}
+
+impl Statistics {
+    /// Adds another solver's statistics.
+    pub fn add(&mut self, other: &Statistics) {
+        self.queries += other.queries;
+        self.sat += other.sat;
+        self.unsat += other.unsat;
+        self.unknown += other.unknown;
+        self.time += other.time;
+        self.conditions += other.conditions;
+        self.conditions_left += other.conditions_left;
+        self.wrong_models += other.wrong_models;
+        let pairs = [
+            (&mut self.simplification, &other.simplification),
+            (&mut self.hint, &other.hint),
+            (&mut self.reuse, &other.reuse),
+            (&mut self.values, &other.values),
+            (&mut self.embedded, &other.embedded),
+            (&mut self.external, &other.external),
+        ];
+        for (share, more) in pairs {
+            share.asked += more.asked;
+            share.answered += more.answered;
+            share.time += more.time;
+        }
     }
 }

@@ -133,11 +133,6 @@ impl Marks {
         self.words[at] |= bit;
         fresh
     }
-
-    pub fn contains(&self, var: VarId) -> bool {
-        let word = self.words.get((var.0 / 64) as usize);
-        word.is_some_and(|word| word >> (var.0 % 64) & 1 == 1)
-    }
 }
 
 /// All variables and variable sets of an arena.
@@ -257,6 +252,6 @@ mod tests {
             .set(both)
             .mark_new(&mut marks, |id| fresh.push(id.0));
         assert_eq!(fresh, [129]);
-        assert!(marks.contains(VarId(129)) && !marks.contains(VarId(128)));
+        assert!(!marks.mark(VarId(129)) && marks.mark(VarId(128)));
     }
 }

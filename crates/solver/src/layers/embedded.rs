@@ -1,13 +1,16 @@
-//! The embedded solver: gates, clauses and CaDiCaL, incrementally.
+//! The embedded solver: gates, clauses and SAT, incrementally.
 //!
 //! A condition is a literal; a query assumes the literals of its conditions.
-//! Clauses and what was learnt from them stay for the next query.
+//! Clauses and what was learnt from them stay for the next query. A quick solver
+//! that looks only at what the query needs goes first; CaDiCaL decides what
+//! turns out to be hard.
 
 use crate::arena::{Arena, Expr};
 use crate::blast::{Blaster, NoGates};
 use crate::cadical::{Cadical, SatResult};
+use crate::cdcl::{Cdcl, Quick};
 use crate::clauses::Encoding;
-use crate::gates::{Bit, FALSE, Gates, TRUE};
+use crate::gates::{Bit, FALSE, TRUE};
 use crate::query::Reason;
 use crate::task::{Layer, Task, Verdict};
 use crate::trial::Trial;
@@ -15,91 +18,245 @@ use crate::variables::{Var, VarId};
 use changeling_trace::Op;
 use rustc_hash::FxHashMap;
 
-/// A SAT instance that has grown beyond this is replaced: each query costs time
-/// in proportion to all variables of the instance.
-const MAX_VARIABLES: usize = 200_000;
+/// CaDiCaL gives every variable of an instance a value before it says *sat*, so
+/// a query costs time in proportion to all that the instance has seen. Parts of
+/// the input that have nothing to do with each other therefore get instances of
+/// their own, and one that has grown beyond this is replaced.
+const MAX_VARIABLES: usize = 50_000;
+/// Instances kept; the one used longest ago makes room.
+const MAX_INSTANCES: usize = 24;
+/// The gates are forgotten when there are this many.
+const MAX_GATES: usize = 10_000_000;
+/// The quick solver starts afresh beyond this many variables or words of clauses.
+const MAX_QUICK_VARIABLES: usize = 2_000_000;
+const MAX_QUICK_SIZE: usize = 40_000_000;
+/// Conflicts after which a question counts as hard.
+const QUICK_CONFLICTS: u64 = 2_000;
 
 pub(crate) struct Embedded {
     blaster: Blaster,
-    instance: Instance,
+    quick: Quickly,
+    /// By the smallest variable of the question, with the time of last use.
+    instances: FxHashMap<VarId, (u64, Instance)>,
+    clock: u64,
+    /// Variables of one instance.
+    size_limit: usize,
+}
+
+/// A question as gates.
+struct Wired {
+    /// Assumed bits with the index of their condition; bounds have none.
+    assumed: Vec<(Bit, Option<usize>)>,
+    /// The bits of the input variables, with the hint's values.
+    inputs: Vec<(Bit, bool)>,
 }
 
 impl Embedded {
-    pub fn new() -> Embedded {
+    pub fn new(size_limit: usize) -> Embedded {
         Embedded {
             blaster: Blaster::new(),
-            instance: Instance::new(),
+            quick: Quickly::new(),
+            instances: FxHashMap::default(),
+            clock: 0,
+            size_limit,
         }
     }
 
     fn solve(&mut self, arena: &mut Arena, task: &Task) -> Result<Verdict, NoGates> {
-        if self.instance.solver.variables() > MAX_VARIABLES || self.instance.solver.is_broken() {
-            self.instance = Instance::new();
+        if self.blaster.gates.len() > MAX_GATES {
+            self.reset();
         }
-        let mut assumptions = Vec::with_capacity(task.conditions.len() + 1);
-        let mut origin: FxHashMap<i32, usize> = FxHashMap::default();
+        let wired = match self.wire(arena, task)? {
+            Ok(wired) => wired,
+            Err(verdict) => return Ok(verdict),
+        };
+        if let Some(verdict) = self.ask_quick(arena, task, &wired)? {
+            return Ok(verdict);
+        }
+        self.ask_cadical(arena, task, &wired)
+    }
+
+    /// The gates of a question, or its answer if they are constant.
+    fn wire(&mut self, arena: &mut Arena, task: &Task) -> Result<Result<Wired, Verdict>, NoGates> {
+        let mut assumed = Vec::with_capacity(task.conditions.len() + 1);
         for (index, condition) in task.all().enumerate() {
+            // The goal comes first and is no condition.
+            let index = index.checked_sub(1);
             match self.blaster.condition(arena, condition, task.deadline)? {
                 TRUE => {}
-                FALSE => return Ok(Verdict::Unsat(index.checked_sub(1).into_iter().collect())),
-                bit => {
-                    let literal = self.instance.literal(&self.blaster.gates, bit);
-                    assumptions.push(literal);
-                    origin.entry(literal).or_insert(index);
-                }
+                FALSE => return Ok(Err(Verdict::Unsat(index.into_iter().collect()))),
+                bit => assumed.push((bit, index)),
             }
         }
         for bound in length_bounds(arena, task) {
-            let bit = self.blaster.condition(arena, bound, task.deadline)?;
-            if bit != TRUE {
-                assumptions.push(self.instance.literal(&self.blaster.gates, bit));
+            match self.blaster.condition(arena, bound, task.deadline)? {
+                TRUE => {}
+                bit => assumed.push((bit, None)),
             }
         }
-        self.prefer_hint(arena, task);
+        // Conditions of the path first: the next question has them too.
+        if !assumed.is_empty() {
+            assumed.rotate_left(1);
+        }
+        let mut inputs = Vec::with_capacity(task.variables.len() * 8);
+        for &var in &task.variables {
+            let value = task.hint_value(arena, var);
+            for bit in 0..width(arena, var) {
+                inputs.push((self.blaster.gates.input(var, bit), value >> bit & 1 == 1));
+            }
+        }
+        Ok(Ok(Wired { assumed, inputs }))
+    }
+
+    fn ask_quick(
+        &mut self,
+        arena: &Arena,
+        task: &Task,
+        wired: &Wired,
+    ) -> Result<Option<Verdict>, NoGates> {
+        let solver = &self.quick.solver;
+        if solver.variables() > MAX_QUICK_VARIABLES || solver.size() > MAX_QUICK_SIZE {
+            self.quick = Quickly::new();
+        }
+        let Quickly { solver, encoding } = &mut self.quick;
+        let gates = &self.blaster.gates;
+        let (assumptions, origin) = assume(wired, |bit| encoding.literal(gates, bit, solver));
+        if solver.variables() > self.size_limit {
+            self.quick = Quickly::new();
+            return Err(NoGates::TooLarge);
+        }
+        let inputs = known_inputs(wired, encoding);
         Ok(
-            match self.instance.solver.solve(&assumptions, task.deadline) {
-                SatResult::Sat => Verdict::Sat(self.model(arena, task)),
-                SatResult::Unsat => {
-                    let core = self.instance.solver.core();
-                    let indices = core.iter().filter_map(|literal| origin.get(literal));
-                    Verdict::Unsat(indices.filter_map(|index| index.checked_sub(1)).collect())
+            match solver.solve(&assumptions, &inputs, QUICK_CONFLICTS, task.deadline) {
+                Quick::Sat => {
+                    let value = |bit| {
+                        encoding
+                            .known(bit)
+                            .and_then(|variable| solver.value(variable))
+                    };
+                    Some(Verdict::Sat(model(arena, task, wired, value)))
                 }
-                SatResult::Unknown => Verdict::Unknown(Reason::Time),
+                Quick::Unsat => Some(Verdict::Unsat(blame(solver.core(), &origin))),
+                Quick::Hard => None,
             },
         )
     }
 
-    fn prefer_hint(&mut self, arena: &Arena, task: &Task) {
-        for &var in &task.variables {
-            let value = task.hint_value(arena, var);
-            for bit in 0..width(arena, var) {
-                let input = self.blaster.gates.input(var, bit);
-                if let Some(variable) = self.instance.known(input) {
-                    let literal = if value >> bit & 1 == 1 {
-                        variable
-                    } else {
-                        -variable
-                    };
-                    self.instance.solver.prefer(literal);
-                }
+    fn ask_cadical(
+        &mut self,
+        arena: &Arena,
+        task: &Task,
+        wired: &Wired,
+    ) -> Result<Verdict, NoGates> {
+        // A question without variables was decided by the simplifier.
+        let key = task.variables.iter().min().copied().unwrap_or(VarId(0));
+        self.clock += 1;
+        let mut instance = match self.instances.remove(&key) {
+            Some((_, instance)) if instance.is_fit() => instance,
+            _ => Instance::new(),
+        };
+        let verdict = self.ask_instance(&mut instance, arena, task, wired);
+        if self.instances.len() >= MAX_INSTANCES {
+            let oldest = self.instances.iter().min_by_key(|(_, (used, _))| *used);
+            if let Some((&oldest, _)) = oldest {
+                self.instances.remove(&oldest);
             }
         }
+        self.instances.insert(key, (self.clock, instance));
+        verdict
     }
 
-    fn model(&mut self, arena: &Arena, task: &Task) -> Vec<(VarId, u64)> {
-        let mut values = Vec::with_capacity(task.variables.len());
-        for &var in &task.variables {
-            let mut value = task.hint_value(arena, var);
-            for bit in 0..width(arena, var) {
-                let input = self.blaster.gates.input(var, bit);
-                let known = self.instance.known(input);
-                if let Some(truth) = known.and_then(|n| self.instance.solver.value(n)) {
-                    value = value & !(1 << bit) | u64::from(truth) << bit;
-                }
-            }
-            values.push((var, value));
+    fn ask_instance(
+        &self,
+        instance: &mut Instance,
+        arena: &Arena,
+        task: &Task,
+        wired: &Wired,
+    ) -> Result<Verdict, NoGates> {
+        let Instance { solver, encoding } = instance;
+        let gates = &self.blaster.gates;
+        let (assumptions, origin) = assume(wired, |bit| encoding.literal(gates, bit, solver));
+        if solver.variables() > self.size_limit {
+            return Err(NoGates::TooLarge);
         }
-        values
+        for literal in known_inputs(wired, encoding) {
+            solver.prefer(literal);
+        }
+        Ok(match solver.solve(&assumptions, task.deadline) {
+            SatResult::Sat => {
+                let value = |bit| {
+                    encoding
+                        .known(bit)
+                        .and_then(|variable| solver.value(variable))
+                };
+                Verdict::Sat(model(arena, task, wired, value))
+            }
+            SatResult::Unsat => Verdict::Unsat(blame(&solver.core(), &origin)),
+            SatResult::Unknown => Verdict::Unknown(Reason::Time),
+        })
+    }
+}
+
+/// Literals of the assumed bits, and which condition each stands for.
+fn assume(
+    wired: &Wired,
+    mut literal: impl FnMut(Bit) -> i32,
+) -> (Vec<i32>, FxHashMap<i32, Option<usize>>) {
+    let mut assumptions = Vec::with_capacity(wired.assumed.len());
+    let mut origin = FxHashMap::default();
+    for &(bit, index) in &wired.assumed {
+        let literal = literal(bit);
+        assumptions.push(literal);
+        origin.entry(literal).or_insert(index);
+    }
+    (assumptions, origin)
+}
+
+fn blame(core: &[i32], origin: &FxHashMap<i32, Option<usize>>) -> Vec<usize> {
+    core.iter()
+        .filter_map(|literal| origin.get(literal).copied().flatten())
+        .collect()
+}
+
+/// Literals of the inputs that the instance has, as the hint has them.
+fn known_inputs(wired: &Wired, encoding: &Encoding) -> Vec<i32> {
+    let known = |&(bit, value): &(Bit, bool)| {
+        encoding
+            .known(bit)
+            .map(|variable| if value { variable } else { -variable })
+    };
+    wired.inputs.iter().filter_map(known).collect()
+}
+
+fn model(
+    arena: &Arena,
+    task: &Task,
+    wired: &Wired,
+    value: impl Fn(Bit) -> Option<bool>,
+) -> Vec<(VarId, u64)> {
+    let mut values = Vec::with_capacity(task.variables.len());
+    let mut inputs = wired.inputs.iter();
+    for &var in &task.variables {
+        let mut number = 0;
+        for (place, &(bit, hint)) in inputs.by_ref().take(width(arena, var) as usize).enumerate() {
+            number |= u64::from(value(bit).unwrap_or(hint)) << place;
+        }
+        values.push((var, number));
+    }
+    values
+}
+
+struct Quickly {
+    solver: Cdcl,
+    encoding: Encoding,
+}
+
+impl Quickly {
+    fn new() -> Quickly {
+        Quickly {
+            solver: Cdcl::new(),
+            encoding: Encoding::default(),
+        }
     }
 }
 
@@ -114,7 +271,7 @@ impl Layer for Embedded {
     }
 
     fn reset(&mut self) {
-        *self = Embedded::new();
+        *self = Embedded::new(self.size_limit);
     }
 }
 
@@ -158,11 +315,7 @@ impl Instance {
         }
     }
 
-    fn known(&self, bit: Bit) -> Option<i32> {
-        self.encoding.known(bit)
-    }
-
-    fn literal(&mut self, gates: &Gates, bit: Bit) -> i32 {
-        self.encoding.literal(gates, bit, &mut self.solver)
+    fn is_fit(&self) -> bool {
+        self.solver.variables() <= MAX_VARIABLES && !self.solver.is_broken()
     }
 }

@@ -1,0 +1,292 @@
+//! Value search: answers that need no solver.
+//!
+//! A condition on a single byte is a set of 256 bits, computed once. The sets
+//! of all such conditions of a query are intersected: if one becomes empty the
+//! query has no solution, and if there are only such conditions it has been
+//! solved. Conditions on several bytes are tried out: with the run's own bytes,
+//! changing as few of them as possible, guided by working backwards from what
+//! the goal needs.
+
+mod inversion;
+
+use crate::arena::{Arena, Expr};
+use crate::task::{Layer, Task, Verdict};
+use crate::trial::Trial;
+use crate::variables::{Var, VarId};
+use inversion::Inversion;
+use rustc_hash::FxHashMap;
+
+/// Which of 256 values satisfy a condition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ByteSet([u64; 4]);
+
+impl ByteSet {
+    const ALL: ByteSet = ByteSet([u64::MAX; 4]);
+
+    fn contains(&self, value: u64) -> bool {
+        value < 256 && self.0[(value / 64) as usize] >> (value % 64) & 1 == 1
+    }
+
+    fn intersect(&mut self, other: &ByteSet) {
+        for (word, &mask) in self.0.iter_mut().zip(&other.0) {
+            *word &= mask;
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0 == [0; 4]
+    }
+
+    fn iter(&self) -> impl Iterator<Item = u64> + '_ {
+        (0..256).filter(|&value| self.contains(value))
+    }
+}
+
+/// Work (expressions evaluated) that a search may cost before it gives up.
+const MAX_WORK: u64 = 60_000;
+/// Values tried for a byte on its own.
+const MAX_SINGLES: usize = 48;
+
+#[derive(Default)]
+pub(crate) struct Values {
+    sets: FxHashMap<Expr, ByteSet>,
+}
+
+/// What is known of one variable of the query.
+struct Domain {
+    set: ByteSet,
+    /// For lengths: the range.
+    low: u64,
+    high: u64,
+    /// Indices into the task's conditions (goal: `usize::MAX`) that made it.
+    reasons: Vec<usize>,
+}
+
+const GOAL: usize = usize::MAX;
+
+impl Layer for Values {
+    fn attempt(&mut self, arena: &mut Arena, trial: &mut Trial, task: &Task) -> Option<Verdict> {
+        let mut domains: FxHashMap<VarId, Domain> = FxHashMap::default();
+        let mut open: Vec<Expr> = Vec::new();
+        let named = task
+            .conditions
+            .iter()
+            .copied()
+            .zip(0..)
+            .chain([(task.goal, GOAL)]);
+        for (condition, index) in named {
+            let set = arena.set(condition);
+            let only = (set.len() == 1).then(|| set.iter().next()).flatten();
+            let Some(var) = only else {
+                open.push(condition);
+                continue;
+            };
+            let domain = domains.entry(var).or_insert_with(|| Domain {
+                set: ByteSet::ALL,
+                low: 0,
+                high: task.bounds.maximum(arena.variables.var(var)),
+                reasons: Vec::new(),
+            });
+            match arena.variables.var(var) {
+                Var::Byte { .. } => {
+                    let set = self.set(arena, trial, condition, var);
+                    domain.set.intersect(&set);
+                }
+                Var::Length { .. } => match length_range(arena, condition) {
+                    Some((low, high)) => {
+                        domain.low = domain.low.max(low);
+                        domain.high = domain.high.min(high);
+                    }
+                    None => {
+                        open.push(condition);
+                        continue;
+                    }
+                },
+            }
+            domain.reasons.push(index);
+            if domain.set.is_empty() || domain.low > domain.high {
+                let core = domain
+                    .reasons
+                    .iter()
+                    .copied()
+                    .filter(|&index| index != GOAL);
+                return Some(Verdict::Unsat(core.collect()));
+            }
+        }
+        // The nearest value to the hint wherever the hint does not do.
+        let mut values: Vec<(VarId, u64)> = Vec::new();
+        for (&var, domain) in &domains {
+            let old = task.hint_value(arena, var);
+            let new = domain.nearest(old);
+            if new != old {
+                values.push((var, new));
+            }
+        }
+        if open.is_empty() {
+            return Some(Verdict::Sat(values));
+        }
+        self.search(arena, trial, task, &domains, &open, values)
+    }
+
+    fn reset(&mut self) {
+        self.sets.clear();
+    }
+}
+
+impl Domain {
+    fn contains(&self, value: u64) -> bool {
+        (self.low..=self.high).contains(&value) && (self.high > 255 || self.set.contains(value))
+    }
+
+    /// Nearest by value; for lengths that is the smallest change.
+    fn nearest(&self, value: u64) -> u64 {
+        if self.contains(value) {
+            return value;
+        }
+        if self.set == ByteSet::ALL || self.high > 255 {
+            return value.clamp(self.low, self.high);
+        }
+        let candidates = self
+            .set
+            .iter()
+            .filter(|&candidate| self.contains(candidate));
+        candidates
+            .min_by_key(|&candidate| candidate.abs_diff(value))
+            .unwrap_or(value)
+    }
+}
+
+impl Values {
+    /// The values of its only byte that satisfy a condition.
+    fn set(&mut self, arena: &Arena, trial: &mut Trial, condition: Expr, var: VarId) -> ByteSet {
+        if let Some(&known) = self.sets.get(&condition) {
+            return known;
+        }
+        let mut set = ByteSet([0; 4]);
+        for value in 0..256u64 {
+            trial.vary(arena, [(var, value)]);
+            if trial.holds(arena, condition) {
+                set.0[(value / 64) as usize] |= 1 << (value % 64);
+            }
+        }
+        self.sets.insert(condition, set);
+        set
+    }
+
+    /// Tries changes of few bytes; `forced` are those that single-byte
+    /// conditions need anyway.
+    fn search(
+        &self,
+        arena: &Arena,
+        trial: &mut Trial,
+        task: &Task,
+        domains: &FxHashMap<VarId, Domain>,
+        open: &[Expr],
+        forced: Vec<(VarId, u64)>,
+    ) -> Option<Verdict> {
+        let limit = trial.work + MAX_WORK;
+        let allowed = |var: VarId, value: u64| match domains.get(&var) {
+            Some(domain) => domain.contains(value),
+            None => value <= task.bounds.maximum(arena.variables.var(var)),
+        };
+        if let Some(verdict) = holds(arena, trial, open, &forced) {
+            return Some(verdict);
+        }
+        // What the goal, or the first condition that fails, asks of its operands.
+        let mut current = forced.clone();
+        for round in 0..12 {
+            trial.vary(arena, current.iter().copied());
+            let Some(&failing) = open
+                .iter()
+                .find(|&&condition| !trial.holds(arena, condition))
+            else {
+                return Some(Verdict::Sat(current));
+            };
+            if trial.work > limit {
+                return None;
+            }
+            let mut inversion = Inversion::new(arena, trial, round);
+            let Some(changes) = inversion.make_true(failing, &allowed) else {
+                break;
+            };
+            let mut next = current.clone();
+            for (var, value) in changes {
+                next.retain(|&(other, _)| other != var);
+                next.push((var, value));
+            }
+            if next == current {
+                break;
+            }
+            current = next;
+            if let Some(verdict) = holds(arena, trial, open, &current) {
+                return Some(verdict);
+            }
+        }
+        // One byte of the goal at a time.
+        let goal_vars: Vec<VarId> = arena.set(task.goal).iter().take(8).collect();
+        for &var in &goal_vars {
+            let Var::Byte { .. } = arena.variables.var(var) else {
+                continue;
+            };
+            let fixed: Vec<(VarId, u64)> = forced
+                .iter()
+                .copied()
+                .filter(|&(other, _)| other != var)
+                .collect();
+            let set = domains.get(&var).map_or(ByteSet::ALL, |domain| domain.set);
+            let old = task.hint_value(arena, var);
+            let mut candidates: Vec<u64> = set.iter().filter(|&value| value != old).collect();
+            candidates.sort_by_key(|&value| value.abs_diff(old));
+            for value in candidates.into_iter().take(MAX_SINGLES) {
+                if trial.work > limit {
+                    return None;
+                }
+                let mut changes = fixed.clone();
+                changes.push((var, value));
+                if let Some(verdict) = holds(arena, trial, open, &changes) {
+                    return Some(verdict);
+                }
+            }
+        }
+        None
+    }
+}
+
+fn holds(
+    arena: &Arena,
+    trial: &mut Trial,
+    conditions: &[Expr],
+    changes: &[(VarId, u64)],
+) -> Option<Verdict> {
+    trial.vary(arena, changes.iter().copied());
+    // The goal is last and is the one that usually fails.
+    let all = conditions
+        .iter()
+        .rev()
+        .all(|&condition| trial.holds(arena, condition));
+    all.then(|| Verdict::Sat(changes.to_vec()))
+}
+
+/// Comparisons of a length with a constant.
+fn length_range(arena: &Arena, condition: Expr) -> Option<(u64, u64)> {
+    use changeling_trace::Op;
+    let (inner, negated) = match arena.complemented(condition) {
+        Some(inner) => (inner, true),
+        None => (condition, false),
+    };
+    let term = arena.term(inner);
+    let is_length = |e: Expr| arena.term(e).op == Op::Length;
+    match (term.op, negated) {
+        (Op::Ult, false) if is_length(term.a) => Some((0, arena.small(term.b)?.checked_sub(1)?)),
+        (Op::Ult, true) if is_length(term.a) => Some((arena.small(term.b)?, u64::MAX)),
+        (Op::Ult, false) if is_length(term.b) => {
+            Some((arena.small(term.a)?.checked_add(1)?, u64::MAX))
+        }
+        (Op::Ult, true) if is_length(term.b) => Some((0, arena.small(term.a)?)),
+        (Op::Eq, false) if is_length(term.a) => {
+            let value = arena.small(term.b)?;
+            Some((value, value))
+        }
+        _ => None,
+    }
+}
