@@ -64,6 +64,8 @@ fn c_programs_see_the_same_world_every_time() {
         "file 0 1700000000",
         "pid 3 1 3, 3, group 3 session 3",
         "child 5 of 3",
+        "opened 1 1 made",
+        "wrong -1 EINVAL",
     ];
     assert_lines(&observation, &expected);
     let output = text(&observation.stdout);

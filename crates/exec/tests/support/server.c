@@ -156,7 +156,7 @@ static int act(const char *mode, int count, char **arguments) {
     if (strcmp(mode, "half") == 0 && write(199, "x", 1) != 1) return 1;
     if (strcmp(mode, "memory") == 0) {
         size_t total = 0;
-        for (char *block; (block = malloc(1 << 20)) && total < 4096; total++) memset(block, 1, 1 << 20);
+        for (char *block; (block = malloc(1 << 20)) && total < 4096; total++) *block = 1;
         printf("stopped %s\n", total < 4096 ? "early" : "late");
     }
     return 0;

@@ -115,6 +115,18 @@ static void processes(void) {
     }
 }
 
+static void temporary_names(void) {
+    char file[] = "temporary-XXXXXX", suffixed[] = "XXXXXX.txt", directory[] = "d-XXXXXX", wrong[] = "XXXXX";
+    printf("opened %d", mkstemp(file) >= 0);
+    printf(" %d", mkstemps(suffixed, 4) >= 0);
+    printf(" %s\n", mkdtemp(directory) ? "made" : "not made");
+    printf("names %s %s %s\n", file, suffixed, directory);
+    printf("wrong %d %s\n", mkstemp(wrong), strerrorname_np(errno));
+    unlink(file);
+    unlink(suffixed);
+    rmdir(directory);
+}
+
 int main(int count, char **arguments) {
     (void)count;
     unsigned char data[16];
@@ -125,6 +137,7 @@ int main(int count, char **arguments) {
     clocks();
     waits();
     processes();
+    temporary_names();
     printf("getrandom %zd", getrandom(data, sizeof data, 0));
     bytes("", data, sizeof data);
     printf("getentropy %d", getentropy(data, sizeof data));
