@@ -48,7 +48,7 @@ fn start(name: &str) -> Traced {
     start_named(
         name,
         Limits {
-            time: Duration::from_secs(10),
+            time: Duration::from_secs(30),
             ..small_limits()
         },
     )

@@ -81,7 +81,7 @@ fn build(path: &Path, source: &str) -> PathBuf {
 
 pub fn small_limits() -> Limits {
     Limits {
-        time: Duration::from_secs(10),
+        time: Duration::from_secs(30),
         memory: 256 << 20,
         processes: 16,
         file_size: 1 << 20,
