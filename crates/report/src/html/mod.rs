@@ -14,7 +14,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
 pub fn page(results: &Results) -> String {
     let mut out = String::with_capacity(64 * 1024);
-    let verdict = text(&wording::verdict(results));
+    let verdict = text(&capital(&wording::verdict(results)));
     out.push_str(&format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
@@ -27,9 +27,13 @@ pub fn page(results: &Results) -> String {
     push_navigation(&mut out, &sections);
     out.push_str("<main>\n");
     for section in &sections {
+        let lead = match section.lead.as_str() {
+            "" => String::new(),
+            lead => format!("<p class=\"lead\">{lead}</p>\n"),
+        };
         out.push_str(&format!(
-            "<section id=\"{}\">\n<h2>{}</h2>\n<p class=\"lead\">{}</p>\n{}</section>\n",
-            section.id, section.title, section.lead, section.body
+            "<section id=\"{}\">\n<h2>{}</h2>\n{lead}{}</section>\n",
+            section.id, section.title, section.body
         ));
     }
     out.push_str(&format!(
@@ -66,12 +70,7 @@ fn sections(results: &Results) -> Vec<Section> {
         "Every input below was run twice on plain native builds of both versions. One is shown of each group, the most severe first.",
         difference::cards(results),
     );
-    add(
-        "explored",
-        "What was explored",
-        &explored_lead(results),
-        plots::figures(results),
-    );
+    add("explored", "What was explored", "", explored(results));
     add(
         "lost",
         "Where symbolic input was lost",
@@ -94,15 +93,26 @@ fn sections(results: &Results) -> Vec<Section> {
     sections
 }
 
-fn explored_lead(results: &Results) -> String {
+fn explored(results: &Results) -> String {
     if results.verdict == Verdict::CouldNotRun {
         return String::new();
     }
-    let lines: Vec<String> = wording::exploration(results)
-        .iter()
-        .map(|line| text(line))
-        .collect();
-    lines.join("<br>")
+    let mut out = String::from("<ul class=\"points\">");
+    for line in wording::exploration(results) {
+        out.push_str(&format!("<li>{}</li>", text(&capital(&line))));
+    }
+    out.push_str("</ul>\n");
+    out.push_str(&plots::figures(results));
+    out
+}
+
+/// With a capital letter, where text stands alone.
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(first) => first.to_uppercase().chain(chars).collect(),
+        None => String::new(),
+    }
 }
 
 fn push_top(out: &mut String, results: &Results, verdict: &str) {
@@ -156,7 +166,7 @@ fn push_top(out: &mut String, results: &Results, verdict: &str) {
         ("pairs of paths", wording::grouped(stats.pairs)),
         ("queries", wording::grouped(stats.queries)),
         (
-            "changed lines run",
+            "changed lines",
             format!(
                 "{} / {}",
                 coverage.covered_changed_lines, coverage.changed_lines

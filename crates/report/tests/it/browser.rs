@@ -96,8 +96,10 @@ fn probe(folder: &Path, results: &Results, width: u32) -> Value {
 fn the_report_is_readable_and_calm_at_every_width() {
     let folder = tempfile::tempdir().unwrap();
     let results = sample::results();
-    let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report.html");
-    std::fs::write(&kept, html::page(&results)).unwrap();
+    // Left there for people to look at.
+    let kept = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    std::fs::write(kept.join("report.html"), html::page(&results)).unwrap();
+    std::fs::write(kept.join("results.json"), results.to_json()).unwrap();
     for width in [400, 1280] {
         let seen = probe(folder.path(), &results, width);
         assert_eq!(seen["wide"], serde_json::json!([]), "{seen}");

@@ -275,6 +275,12 @@ fn html_needs_nothing_from_outside() {
     for results in all() {
         let page = html::page(&results);
         assert!(page.contains("default-src 'none'"));
+        let ran = results.verdict != Verdict::CouldNotRun;
+        assert_eq!(
+            page.contains("id=\"explored\""),
+            ran,
+            "what was explored is always said"
+        );
         for request in [
             "src=",
             "url(",
