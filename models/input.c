@@ -122,13 +122,8 @@ static bool was_read(const struct input *input, unsigned char c) {
     return plain(c) == plain(before);
 }
 
-// Whether there is another byte: one branch of the program, whichever way it
-// goes, so that each way is the other's flip.
-static __attribute__((noinline)) bool inside(uint64_t at, uint64_t length) {
-    if (at < length) {
-        __asm__ volatile("");
-        return true;
-    }
+static bool end(struct input *input) {
+    if (!has_error(input)) input->file->_flags |= EOF_FLAG;
     return false;
 }
 
@@ -138,19 +133,23 @@ bool __mdl_input_next(struct input *input, unsigned char *byte) {
         *byte = pop(input);
         return true;
     }
-    uint64_t position = concrete_position(input);
-    if (position < input->end || fill(input)) {
+    // The one branch of this function that is recorded. All else follows from
+    // it, as long as the file is what the stream says.
+    if (input->at < __chg_stream_length(input->stream)) {
         input->at = pin(input->at);
-        if (input->at < __chg_concrete_length(input->stream))
-            inside(input->at, __chg_stream_length(input->stream));
-        *byte = input->buffer[input->at++ - input->base];
-        return true;
+        if (input->at >= input->end && !fill(input)) return end(input);
+    } else {
+        uint64_t position = concrete_position(input);
+        if (position >= input->end) {
+            if (!fill(input)) return end(input);
+            position = input->base;
+        }
+        // Somebody has made the file longer.
+        input->at = position;
+        input->clamped = false;
     }
-    if (has_error(input)) return false;
-    if (position >= __chg_concrete_length(input->stream))
-        inside(input->at, __chg_stream_length(input->stream));
-    input->file->_flags |= EOF_FLAG;
-    return false;
+    *byte = input->buffer[input->at++ - input->base];
+    return true;
 }
 
 bool __mdl_input_unget(struct input *input, unsigned char c) {

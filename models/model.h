@@ -34,18 +34,19 @@ static inline uint64_t plain(uint64_t v) {
     return slot;
 }
 
-// Makes a value concrete by a recorded branch: nothing is lost, other values
-// are other paths.
+// Makes a value concrete by branches on its bits: nothing is lost, other values
+// are other paths. For values that are small and few, such as lengths.
 static inline uint64_t pin(uint64_t v) {
     if (LIKELY(!is_labelled(v))) return v;
-    if (v != plain(v)) __builtin_trap();
-    // Once more: the optimiser knows that the values compared are equal.
-    return plain(v);
-}
-
-// A condition that holds in this run and that the result relies on.
-static inline void require(bool condition) {
-    if (!condition) __builtin_trap();
+    int bits = 64;
+    if (v < 64) bits = 6;
+    else if (v < 4096) bits = 12;
+    else if (v <= UINT32_MAX) bits = 32;
+    uint64_t known = 0;
+    // `plain` keeps the optimiser from making this a computation with `v`.
+    while (bits-- > 0)
+        if (v >> bits & 1) known = plain(known | UINT64_C(1) << bits);
+    return known;
 }
 
 // Labelled text goes to code that is not traced.

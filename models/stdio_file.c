@@ -102,7 +102,13 @@ int __model_feof(FILE *file) {
 int __model_feof_unlocked(FILE *file) { return __model_feof(file); }
 int __model_ferror(FILE *file) { return (file->_flags & ERROR_FLAG) != 0; }
 int __model_ferror_unlocked(FILE *file) { return __model_ferror(file); }
-void __model_clearerr(FILE *file) { file->_flags &= ~(EOF_FLAG | ERROR_FLAG); }
+
+void __model_clearerr(FILE *file) {
+    file->_flags &= ~(EOF_FLAG | ERROR_FLAG);
+    struct input *input = __mdl_input(file);
+    if (input != NULL) input->cut = 0;
+}
+
 void __model_clearerr_unlocked(FILE *file) { __model_clearerr(file); }
 
 // --- positions

@@ -182,15 +182,11 @@ static bool texts_are_plain(const char *a, const char *b) {
            !__chg_symbolic(b, strlen(b) + 1);
 }
 
-// Does `s` begin with the first `n` bytes of `word`? One condition; a text
-// that is shorter differs at its NUL, so nothing behind it is read.
+// Does `s` begin with the first `n` bytes of `word`?
 static bool begins_with(const char *s, const char *word, size_t n, int (*fold)(int)) {
-    unsigned differs = 0;
-    for (size_t i = 0; i < n; i++) {
-        differs |= fold((unsigned char)s[i]) ^ fold((unsigned char)word[i]);
-        if ((char)plain((unsigned char)s[i]) == 0) break;
-    }
-    return differs == 0;
+    for (size_t i = 0; i < n; i++)
+        if (fold((unsigned char)s[i]) != fold((unsigned char)word[i])) return false;
+    return true;
 }
 
 static int keep(int c) { return c; }
