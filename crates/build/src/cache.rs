@@ -84,10 +84,10 @@ impl Cache {
             let Some(key) = path.file_stem().and_then(|stem| stem.to_str()) else {
                 continue;
             };
-            if self.still_true(&path) {
-                if let Some(built) = self.load(key) {
-                    return Some(built);
-                }
+            if self.still_true(&path)
+                && let Some(built) = self.load(key)
+            {
+                return Some(built);
             }
         }
         None
@@ -149,8 +149,7 @@ impl Cache {
         write_json(&draft, &manifest)?;
         let path = requests.join(format!("{}.json", built.key));
         std::fs::rename(&draft, &path).map_err(|e| BuildError::io(WRITE, &path, e))?;
-        self.load(&built.key)
-            .ok_or_else(|| BuildError::NotFound(target))
+        self.load(&built.key).ok_or(BuildError::NotFound(target))
     }
 
     fn load(&self, key: &str) -> Option<Built> {
@@ -218,4 +217,28 @@ fn write_json(path: &Path, value: &impl Serialize) -> Result<(), BuildError> {
     let text = serde_json::to_vec_pretty(value)
         .map_err(|e| BuildError::io(WRITE, path, std::io::Error::other(e)))?;
     std::fs::write(path, text).map_err(|e| BuildError::io(WRITE, path, e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_killed_builds_left_is_removed_and_living_ones_are_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache::open(directory.path()).unwrap();
+        let work = directory.path().join("work");
+        let long_ago = std::time::SystemTime::now() - 2 * STALE;
+        let abandoned = work.join("abandoned");
+        std::fs::create_dir(&abandoned).unwrap();
+        let lock = File::create(abandoned.join("lock")).unwrap();
+        lock.set_modified(long_ago).unwrap();
+        let living = cache.work().unwrap();
+        living._lock.set_modified(long_ago).unwrap();
+        let starting = work.join("starting");
+        std::fs::create_dir(&starting).unwrap();
+        Cache::open(directory.path()).unwrap();
+        assert!(!abandoned.exists());
+        assert!(living.path().exists() && starting.exists());
+    }
 }

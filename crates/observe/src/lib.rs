@@ -10,7 +10,10 @@
 //! ```
 
 use std::ffi::{CStr, CString, c_char, c_longlong, c_void};
+use std::fs::File;
 use std::io::Write;
+use std::mem::ManuallyDrop;
+use std::os::fd::FromRawFd;
 
 /// Names the descriptor that observed values are written to.
 const VARIABLE: &str = "CHANGELING_OBSERVE_FD";
@@ -63,20 +66,15 @@ pub unsafe extern "C" fn changeling_observe_bytes(
 }
 
 fn put(name: String, value: &str) {
-    let Some(descriptor) = std::env::var(VARIABLE)
-        .ok()
-        .and_then(|text| text.parse::<u32>().ok())
-    else {
+    let variable = std::env::var(VARIABLE).ok();
+    let Some(descriptor) = variable.and_then(|text| text.parse::<u16>().ok()) else {
         return;
     };
-    // By its name in /proc, a descriptor is opened anew and needs no trust in its number.
-    let target = std::fs::OpenOptions::new()
-        .append(true)
-        .open(format!("/proc/self/fd/{descriptor}"));
-    if let Ok(mut target) = target {
-        // There is nobody to tell if this fails.
-        let _ = target.write_all(line(&name, value).as_bytes());
-    }
+    // SAFETY: whoever sets the variable opens this descriptor for us and for nothing else; it is not
+    // closed here. If it is not open, writing fails and nothing happens.
+    let file = unsafe { File::from_raw_fd(descriptor.into()) };
+    // There is nobody to tell if this fails.
+    let _ = ManuallyDrop::new(file).write_all(line(&name, value).as_bytes());
 }
 
 /// Characters that would break the line are replaced, and long names are cut, as in `changeling.h`.

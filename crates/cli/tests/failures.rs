@@ -1,0 +1,124 @@
+//! What a user sees when something goes wrong.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn changeling(directory: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_changeling"))
+        .args(arguments)
+        .current_dir(directory)
+        .output()
+        .unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+#[test]
+fn errors_say_what_and_what_to_do_and_have_their_own_code() {
+    let room = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(room.path().join(name), text).unwrap();
+    write("bad.c", "int main(void) { return undeclared; }\n");
+    write("lib.c", "int f(void) { return 0; }\n");
+    write("text.txt", "text\n");
+    for (arguments, code, parts) in [
+        (
+            vec!["__build", "no.c"],
+            10,
+            vec!["error: there is no file or directory no.c", "help: "],
+        ),
+        (
+            vec!["__build", "text.txt"],
+            11,
+            vec!["text.txt is not a program", "help: "],
+        ),
+        (
+            vec!["__build", "lib.c"],
+            12,
+            vec!["neither `main` nor", "where: ", "lib.c", "help: "],
+        ),
+        (
+            vec!["__build", "bad.c"],
+            13,
+            vec![
+                "use of undeclared identifier",
+                "bad.c does not compile",
+                "help: ",
+            ],
+        ),
+        (
+            vec!["__build", ".", "--revision", "HEAD"],
+            17,
+            vec!["is not in a git repository", "help: "],
+        ),
+        (
+            vec!["__build", "."],
+            19,
+            vec!["no build file found", "--build"],
+        ),
+        (
+            vec!["__build", "--no-such-option"],
+            2,
+            vec!["--no-such-option"],
+        ),
+        (vec!["no-such-command"], 2, vec!["no-such-command"]),
+    ] {
+        let output = changeling(room.path(), &arguments);
+        let text = said(&output);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {text}");
+        for part in parts {
+            assert!(
+                text.contains(part),
+                "{arguments:?} without {part:?}: {text}"
+            );
+        }
+        assert!(
+            !text.contains("panicked") && !text.contains("stack backtrace"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn the_compiler_stand_in_is_a_compiler() {
+    let room = tempfile::tempdir().unwrap();
+    std::fs::write(room.path().join("a.c"), "int main(void) { return 7; }\n").unwrap();
+    let compiled = changeling(room.path(), &["cc", "a.c", "-o", "a"]);
+    assert!(compiled.status.success(), "{}", said(&compiled));
+    assert_eq!(
+        Command::new(room.path().join("a")).status().unwrap().code(),
+        Some(7)
+    );
+    assert!(room.path().join("a.changeling.bc").is_file());
+    assert_eq!(
+        changeling(room.path(), &["cc", "-c", "no.c"]).status.code(),
+        Some(1)
+    );
+    let help = changeling(room.path(), &["c++", "--version"]);
+    assert!(String::from_utf8_lossy(&help.stdout).contains("clang version"));
+}
+
+#[test]
+fn doctor_names_what_is_missing() {
+    let room = tempfile::tempdir().unwrap();
+    let findings = changeling(room.path(), &["doctor", "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&findings.stdout).unwrap();
+    let list = json["findings"].as_array().unwrap();
+    assert!(
+        list.iter()
+            .any(|finding| finding["name"] == "clang-22" && finding["ok"] == true)
+    );
+    // Without any program on the path nothing can be built.
+    let bare = Command::new(env!("CARGO_BIN_EXE_changeling"))
+        .arg("doctor")
+        .env("PATH", "")
+        .output()
+        .unwrap();
+    assert_eq!(bare.status.code(), Some(22));
+    let text = String::from_utf8(bare.stdout).unwrap();
+    assert!(
+        text.contains("MISSING  clang-22") && text.contains("apt-get install clang-22"),
+        "{text}"
+    );
+}
