@@ -1,0 +1,217 @@
+//! What was found so far, group by group.
+
+use crate::difference::Kind;
+use crate::frontier::Bucket;
+use crate::gap::Gap;
+use crate::group::{GroupKey, Spot};
+use crate::outcome::{Difference, Suspicion, Violation};
+use crate::runner::Side;
+use crate::state::State;
+use crate::tree::RunId;
+use crate::witness::Testimony;
+use crate::Observation;
+use changeling_trace::input::Input;
+use std::collections::HashMap;
+
+#[derive(Default)]
+pub(crate) struct Findings {
+    pub differences: Vec<Difference>,
+    pub undefined: Vec<Difference>,
+    pub suspected: Vec<Suspicion>,
+    pub unstable: Vec<Suspicion>,
+    pub violations: Vec<Violation>,
+    groups: HashMap<(GroupKey, Class), usize>,
+    next_id: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Class {
+    Behaviour,
+    Undefined,
+}
+
+/// Lists that are for people to read end somewhere.
+const LISTED: usize = 100;
+
+impl Findings {
+    /// Takes over what an earlier search found. Sizes are counted anew while its
+    /// inputs are run again.
+    pub fn restore(&mut self, differences: Vec<Difference>, undefined: Vec<Difference>) {
+        for (class, list) in [(Class::Behaviour, differences), (Class::Undefined, undefined)] {
+            for mut difference in list {
+                difference.group_size = 0;
+                self.next_id = self.next_id.max(difference.id);
+                let group = (difference.group.clone(), class);
+                let place = self.list(class);
+                place.push(difference);
+                let at = place.len() - 1;
+                self.groups.insert(group, at);
+            }
+        }
+    }
+
+    fn list(&mut self, class: Class) -> &mut Vec<Difference> {
+        match class {
+            Class::Behaviour => &mut self.differences,
+            Class::Undefined => &mut self.undefined,
+        }
+    }
+
+    pub fn violation(&mut self, violation: Violation) {
+        if self.violations.len() < LISTED {
+            self.violations.push(violation);
+        }
+    }
+}
+
+/// What to do about an input after it was judged.
+pub(crate) enum Recorded {
+    /// The first of its group: worth making small.
+    First { class: Class, at: usize },
+    Nothing,
+}
+
+impl State {
+    /// Writes down what the plain builds said about an input.
+    pub fn record(&mut self, run: RunId, testimony: Testimony) -> Recorded {
+        match testimony {
+            Testimony::Confirmed { kind, seen } => {
+                self.difference(run, Class::Behaviour, kind, seen, None)
+            }
+            Testimony::Undefined { kind, seen, reason } => {
+                self.note(Gap::UndefinedBehaviour);
+                self.difference(run, Class::Undefined, kind, seen, Some(reason))
+            }
+            Testimony::Unstable { side, seen } => {
+                self.note(Gap::Unstable);
+                let reason = "two runs of the same version differ".to_owned();
+                let input = self.input(run);
+                suspect(&mut self.findings.unstable, input, reason, seen, Some(side));
+                Recorded::Nothing
+            }
+            Testimony::Suspected { reason, seen } => {
+                self.note(Gap::Unconfirmed);
+                let input = self.input(run);
+                suspect(&mut self.findings.suspected, input, reason, seen, None);
+                Recorded::Nothing
+            }
+        }
+    }
+
+    /// A sanitizer's finding is a difference of its own kind.
+    pub fn record_sanitizer(
+        &mut self,
+        run: RunId,
+        kind: Kind,
+        seen: [Observation; 2],
+    ) -> Recorded {
+        self.difference(run, Class::Behaviour, kind, seen, None)
+    }
+
+    pub fn first_of(&mut self, class: Class, at: usize) -> Difference {
+        self.findings.list(class)[at].clone()
+    }
+
+    /// Replaces a group's input by a smaller one that shows the same.
+    pub fn improve(
+        &mut self,
+        class: Class,
+        at: usize,
+        input: Input,
+        seen: [Observation; 2],
+    ) -> Difference {
+        let difference = &mut self.findings.list(class)[at];
+        difference.input = input;
+        difference.seen = seen;
+        difference.clone()
+    }
+
+    pub fn violation(&mut self, side: Side, input: &Input, traced: Observation, plain: Observation) {
+        self.note(Gap::NotTransparent);
+        self.findings.violation(Violation { side, input: input.clone(), traced, plain });
+    }
+
+    fn input(&self, run: RunId) -> Input {
+        (*self.corpus[run.0 as usize].input).clone()
+    }
+
+    fn difference(
+        &mut self,
+        run: RunId,
+        class: Class,
+        kind: Kind,
+        seen: [Observation; 2],
+        reason: Option<String>,
+    ) -> Recorded {
+        let seconds = self.start.elapsed().as_secs_f64();
+        let ran = &self.corpus[run.0 as usize];
+        let (marks, origin) = (ran.marks.clone(), ran.origin);
+        let sites = [&self.subject.sites[0], &self.subject.sites[1]];
+        let group = GroupKey {
+            kind,
+            parting: ran.parting.map(|sites_parted| Spot::pair(sites, sites_parted)),
+            changes: sorted(&marks[Side::Head.index()]),
+        };
+        if class == Class::Behaviour {
+            self.count_difference(run, origin, seconds);
+        }
+        let known = self.findings.groups.get(&(group.clone(), class)).copied();
+        if let Some(at) = known {
+            self.findings.list(class)[at].group_size += 1;
+            return Recorded::Nothing;
+        }
+        self.findings.next_id += 1;
+        let id = self.findings.next_id;
+        let input = self.input(run);
+        let difference = Difference {
+            id,
+            group: group.clone(),
+            original: input.clone(),
+            input,
+            seen,
+            marks,
+            group_size: 1,
+            run,
+            found_by: origin,
+            reason,
+            seconds,
+        };
+        let list = self.findings.list(class);
+        list.push(difference);
+        let at = list.len() - 1;
+        self.findings.groups.insert((group, class), at);
+        Recorded::First { class, at }
+    }
+
+    fn count_difference(&mut self, run: RunId, origin: Option<Bucket>, seconds: f64) {
+        self.stats.differing_inputs += 1;
+        if self.stats.runs_to_first_difference.is_none() {
+            self.stats.runs_to_first_difference = Some(u64::from(run.0) + 1);
+            self.stats.seconds_to_first_difference = Some(seconds);
+        }
+        if let Some(bucket) = origin {
+            self.stats.by_bucket.entry(bucket).or_default().differences += 1;
+        }
+    }
+}
+
+fn suspect(
+    list: &mut Vec<Suspicion>,
+    input: Input,
+    reason: String,
+    seen: [Observation; 2],
+    side: Option<Side>,
+) {
+    if list.len() < LISTED {
+        list.push(Suspicion { input, reason, seen, side, more: 0 });
+    } else if let Some(last) = list.last_mut() {
+        last.more += 1;
+    }
+}
+
+fn sorted(marks: &[u32]) -> Vec<u32> {
+    let mut marks = marks.to_vec();
+    marks.sort_unstable();
+    marks.dedup();
+    marks
+}

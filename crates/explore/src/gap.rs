@@ -1,0 +1,99 @@
+//! What keeps an exhausted search from being a proof.
+
+use crate::runner::Side;
+use changeling_trace::LossReason;
+
+/// A program point of one version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Place {
+    pub side: Side,
+    pub site: u32,
+}
+
+/// A reason why "no difference on what was explored" is less than "no
+/// difference up to the bound".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Gap {
+    /// A value was fixed to what it was in a run, and others are possible.
+    Concretized { place: Place, reason: LossReason },
+    /// Symbolic values went where they cannot be followed.
+    Lost { place: Place, reason: LossReason },
+    /// A switch whose cases are not listed.
+    UnknownSwitch { place: Place },
+    TraceFull { side: Side },
+    /// A label contradicts the run that made it.
+    BrokenTrace { side: Side },
+    Threads { side: Side },
+    Forked { side: Side },
+    TimedOut { side: Side },
+    OutputTruncated { side: Side },
+    /// Output was written past the tracer.
+    UntrackedOutput { side: Side },
+    /// Equal texts that were put together in ways that cannot be compared for
+    /// other inputs.
+    UnmatchedOutput,
+    /// The solver gave up or ran out of time.
+    Unknown,
+    /// A solution did not take the predicted path.
+    Diverged,
+    /// The same decisions led to different next ones.
+    Inconsistent,
+    /// Outputs can differ in ways that normalisation hides.
+    HiddenByNormalisation,
+    /// A difference that could not be confirmed.
+    Unconfirmed,
+    /// Versions that do not agree with themselves.
+    Unstable,
+    /// A difference that rests on undefined behaviour.
+    UndefinedBehaviour,
+    /// A traced program behaved otherwise than the plain one.
+    NotTransparent,
+    /// A guide left flips out by a rule that only reorders.
+    LeftOut,
+    /// An input could not be run.
+    RunFailed,
+    /// Flips were left when the search ended.
+    Unfinished,
+}
+
+impl Gap {
+    /// As in the sentence "… 3 times".
+    pub fn text(&self) -> String {
+        let fixed = match self {
+            Gap::Concretized { reason, .. } => {
+                return format!("value fixed to that of one run: {}", reason.text());
+            }
+            Gap::Lost { reason, .. } => return format!("symbolic value lost: {}", reason.text()),
+            Gap::UnknownSwitch { .. } => "switch with unknown cases",
+            Gap::TraceFull { .. } => "trace table full",
+            Gap::BrokenTrace { .. } => "trace contradicts its own run",
+            Gap::Threads { .. } => "several threads",
+            Gap::Forked { .. } => "forked processes are not followed",
+            Gap::TimedOut { .. } => "run did not end in time",
+            Gap::OutputTruncated { .. } => "output too long to keep",
+            Gap::UntrackedOutput { .. } => "output written past the tracer",
+            Gap::UnmatchedOutput => "equal outputs that cannot be compared for other inputs",
+            Gap::Unknown => "solver gave up",
+            Gap::Diverged => "solution did not take the predicted path",
+            Gap::Inconsistent => "same decisions, different continuation",
+            Gap::HiddenByNormalisation => "output difference hidden by normalisation",
+            Gap::Unconfirmed => "difference that could not be confirmed",
+            Gap::Unstable => "version that disagrees with itself",
+            Gap::UndefinedBehaviour => "difference that rests on undefined behaviour",
+            Gap::NotTransparent => "traced program behaved otherwise than the plain one",
+            Gap::LeftOut => "flip left out by a guide",
+            Gap::RunFailed => "input that could not be run",
+            Gap::Unfinished => "flip not tried",
+        };
+        fixed.into()
+    }
+
+    pub fn place(&self) -> Option<Place> {
+        match self {
+            Gap::Concretized { place, .. }
+            | Gap::Lost { place, .. }
+            | Gap::UnknownSwitch { place } => Some(*place),
+            _ => None,
+        }
+    }
+}

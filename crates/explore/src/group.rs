@@ -1,0 +1,46 @@
+//! Which differences a user would call the same.
+
+use crate::difference::Kind;
+use crate::runner::Side;
+use changeling_trace::sites::SiteTable;
+use serde::{Deserialize, Serialize};
+
+/// Differences with the same key are one group.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct GroupKey {
+    pub kind: Kind,
+    /// Where the paths part, in base and head; none if they do not.
+    pub parting: Option<[Spot; 2]>,
+    /// The changes that head entered.
+    pub changes: Vec<u32>,
+}
+
+/// A place in the source of one version. All empty: the version's path ends
+/// where the other's goes on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Spot {
+    pub site: u32,
+    pub function: String,
+    pub file: String,
+    pub line: u32,
+}
+
+impl Spot {
+    pub fn of(sites: &SiteTable, number: u32) -> Spot {
+        let Some(site) = sites.site(number) else {
+            return Spot { site: number, ..Spot::default() };
+        };
+        let function = sites.functions.get(site.function as usize);
+        let file = sites.files.get(site.file as usize);
+        Spot {
+            site: number,
+            function: function.map(|function| function.name.clone()).unwrap_or_default(),
+            file: file.cloned().unwrap_or_default(),
+            line: site.line,
+        }
+    }
+
+    pub fn pair(sites: [&SiteTable; 2], numbers: [u32; 2]) -> [Spot; 2] {
+        Side::BOTH.map(|side| Spot::of(sites[side.index()], numbers[side.index()]))
+    }
+}

@@ -1,0 +1,36 @@
+//! The search over pairs of paths: two traced versions and a bound on their
+//! input in, replayed differences and a verdict out.
+//!
+//! Every input is run on both versions. Their two paths become one sequence of
+//! decisions ([`merge`]), all sequences one decision tree ([`tree`]), and the
+//! sides not taken wait in the [`frontier`]. When nothing waits any more and no
+//! [`gap`] was left on the way, the versions are equivalent up to the bound.
+
+pub mod budget;
+pub mod difference;
+mod findings;
+pub mod frontier;
+pub mod gap;
+pub mod group;
+pub mod guide;
+pub mod merge;
+pub mod native;
+pub mod normalise;
+mod number;
+pub mod outcome;
+mod output;
+pub mod path;
+pub mod reduce;
+pub mod runner;
+pub mod search;
+mod solve;
+mod state;
+pub mod terms;
+pub mod tree;
+pub mod witness;
+
+pub use changeling_exec::{End, Observation};
+pub use runner::Side;
+
+#[cfg(test)]
+mod toy;

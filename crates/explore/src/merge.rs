@@ -1,0 +1,120 @@
+//! Two paths of the same input as one sequence of decisions.
+//!
+//! The order in which decisions appear may depend only on how earlier ones went:
+//! then all sequences form a decision tree, each leaf of which is a pair of
+//! paths. Base's next decision comes first, then head's; one that follows from
+//! an earlier one by being the same condition is left out, so the common prefix
+//! of both versions appears, and is stored, once.
+
+use crate::path::{Path, Test, TestKind};
+use crate::runner::Side;
+use changeling_solver::Expr;
+use std::collections::HashSet;
+
+/// Whose decision it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Owner {
+    /// Both versions tested the same thing at this place.
+    Both,
+    One(Side),
+}
+
+impl Owner {
+    pub fn includes(self, side: Side) -> bool {
+        match self {
+            Owner::Both => true,
+            Owner::One(owner) => owner == side,
+        }
+    }
+}
+
+/// One decision of a pair of paths.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    pub owner: Owner,
+    /// The test of the owner; base's, if both.
+    pub test: Test,
+    /// Sites in base and head, 0 where the version has no part in it.
+    pub sites: [u32; 2],
+}
+
+impl Step {
+    /// The version whose site table describes `test`.
+    pub fn side(&self) -> Side {
+        match self.owner {
+            Owner::Both => Side::Base,
+            Owner::One(side) => side,
+        }
+    }
+
+    pub fn is_fixed(&self) -> bool {
+        matches!(self.test.kind, TestKind::Fixed(_))
+    }
+}
+
+pub fn merge(base: &Path, head: &Path) -> Vec<Step> {
+    let mut merging = Merging { known: HashSet::new(), steps: Vec::new() };
+    let mut base = base.tests.as_slice();
+    let mut head = head.tests.as_slice();
+    loop {
+        base = merging.skip_known(base);
+        head = merging.skip_known(head);
+        match (base.split_first(), head.split_first()) {
+            (None, None) => return merging.steps,
+            (Some((b, rest_b)), Some((h, rest_h))) if b.held == h.held => {
+                merging.push(Owner::Both, b, [b.site, h.site]);
+                (base, head) = (rest_b, rest_h);
+            }
+            (b, h) => {
+                if let Some((b, rest)) = b {
+                    merging.push(Owner::One(Side::Base), b, [b.site, 0]);
+                    base = rest;
+                }
+                // Base's decision may be that of head too.
+                if let Some((h, rest)) = h
+                    && !merging.known.contains(&h.held)
+                {
+                    merging.push(Owner::One(Side::Head), h, [0, h.site]);
+                    head = rest;
+                }
+            }
+        }
+    }
+}
+
+struct Merging {
+    known: HashSet<Expr>,
+    steps: Vec<Step>,
+}
+
+impl Merging {
+    fn skip_known<'a>(&self, mut tests: &'a [Test]) -> &'a [Test] {
+        while let Some((first, rest)) = tests.split_first()
+            && self.known.contains(&first.held)
+        {
+            tests = rest;
+        }
+        tests
+    }
+
+    fn push(&mut self, owner: Owner, test: &Test, sites: [u32; 2]) {
+        self.known.insert(test.held);
+        self.steps.push(Step { owner, test: test.clone(), sites });
+    }
+}
+
+/// Where two paths part: the sites of the first decisions that are not the same,
+/// 0 for a version that has none left. None if they take the same decisions.
+pub fn parting(base: &Path, head: &Path) -> Option<[u32; 2]> {
+    let place = |test: &Test| if test.caller != 0 { test.caller } else { test.site };
+    let mut pairs = base.tests.iter().zip(&head.tests);
+    if let Some((b, h)) = pairs.find(|(b, h)| b.held != h.held) {
+        return Some([place(b), place(h)]);
+    }
+    let common = base.tests.len().min(head.tests.len());
+    let next = |path: &Path| path.tests.get(common).map(place);
+    match (next(base), next(head)) {
+        (None, None) => None,
+        (b, h) => Some([b.unwrap_or(0), h.unwrap_or(0)]),
+    }
+}

@@ -1,0 +1,206 @@
+//! What must not count as a difference: the parts of an observation that depend
+//! on where and when a program ran, not on what it does.
+
+use crate::Observation;
+use regex::bytes::Regex;
+use std::borrow::Cow;
+
+/// Replaces unstable parts of texts by fixed words, so that two observations can
+/// be compared byte by byte.
+#[derive(Clone, Debug)]
+pub struct Normaliser {
+    rules: Vec<Rule>,
+    user_rules: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Rule {
+    pattern: Regex,
+    replacement: Vec<u8>,
+}
+
+/// A rule of the user: matches of `pattern` are replaced by `replacement`
+/// (`$1`, `$name` stand for groups).
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct UserRule {
+    pub pattern: String,
+    #[serde(default)]
+    pub replacement: String,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the normalisation pattern `{pattern}` is not a valid regular expression: {reason}")]
+pub struct PatternError {
+    pub pattern: String,
+    pub reason: String,
+}
+
+/// Names that mean "this run's own place" and differ between the two versions.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    /// Names under which the programs may speak of themselves.
+    pub program_names: Vec<String>,
+    /// Directories in which they ran.
+    pub scratch: Vec<String>,
+}
+
+impl Normaliser {
+    pub fn new(places: &Places, user: &[UserRule]) -> Result<Normaliser, PatternError> {
+        let mut rules = Vec::new();
+        for rule in user {
+            let pattern = Regex::new(&rule.pattern).map_err(|error| PatternError {
+                pattern: rule.pattern.clone(),
+                reason: error.to_string(),
+            })?;
+            rules.push(Rule { pattern, replacement: rule.replacement.clone().into_bytes() });
+        }
+        // Longest first: a directory may be the beginning of another.
+        let mut scratch = places.scratch.clone();
+        scratch.sort_by_key(|path| std::cmp::Reverse(path.len()));
+        for path in scratch.iter().filter(|path| path.len() > 1) {
+            rules.push(built_in(&regex::escape(path.trim_end_matches('/')), "<scratch>"));
+        }
+        for name in places.program_names.iter().filter(|name| !name.is_empty()) {
+            rules.push(program_name(name));
+        }
+        rules.extend(STABLE.iter().map(|(pattern, replacement)| built_in(pattern, replacement)));
+        Ok(Normaliser { rules, user_rules: user.len() })
+    }
+
+    /// Only what is always unstable: addresses, process ids, line numbers.
+    pub fn standard() -> Normaliser {
+        let rules = STABLE.iter().map(|(pattern, replacement)| built_in(pattern, replacement));
+        Normaliser { rules: rules.collect(), user_rules: 0 }
+    }
+
+    /// Whether the user added rules: what they hide is not ours to judge.
+    pub fn has_user_rules(&self) -> bool {
+        self.user_rules > 0
+    }
+
+    pub fn text<'a>(&self, text: &'a [u8]) -> Cow<'a, [u8]> {
+        let mut current = Cow::Borrowed(text);
+        for rule in &self.rules {
+            if let Cow::Owned(changed) =
+                rule.pattern.replace_all(&current, rule.replacement.as_slice())
+            {
+                current = Cow::Owned(changed);
+            }
+        }
+        current
+    }
+
+    pub fn observation(&self, observation: &Observation) -> Observation {
+        Observation {
+            stdout: self.text(&observation.stdout).into_owned(),
+            stderr: self.text(&observation.stderr).into_owned(),
+            end: observation.end,
+            removed: observation.removed.clone(),
+            files: observation
+                .files
+                .iter()
+                .map(|(name, contents)| (name.clone(), self.text(contents).into_owned()))
+                .collect(),
+            observed: observation
+                .observed
+                .iter()
+                .map(|(name, value)| {
+                    let value = self.text(value.as_bytes());
+                    (name.clone(), String::from_utf8_lossy(&value).into_owned())
+                })
+                .collect(),
+            truncated: observation.truncated,
+        }
+    }
+}
+
+/// In bytes mode; `(?-u)` keeps classes to ASCII so that any output can be read.
+const STABLE: &[(&str, &str)] = &[
+    // `prog: file.c:12: function: Assertion `x' failed.`
+    (r"(?m-u)^(.*?[^\s:]):[0-9]+(: .*\bAssertion\b)", "$1:<line>$2"),
+    (r"(?-u)(\bpanicked at [^\n:]+):[0-9]+:[0-9]+", "$1:<line>"),
+    (r"(?m-u)^([^\s:]+):[0-9]+:[0-9]+(: runtime error:)", "$1:<line>$2"),
+    // `thread 'main' (1234) panicked at`
+    (r"(?-u)(thread '[^'\n]*') \([0-9]+\)( panicked)", "$1$2"),
+    // Stack, library and mapped addresses, then those of a position-independent program and its heap.
+    (r"(?-u)\b0x0*7f[0-9a-fA-F]{6,10}\b", "<address>"),
+    (r"(?-u)\b0x0*5[5-6][0-9a-fA-F]{10}\b", "<address>"),
+    // `==1234==` of sanitizers, `pid 1234`
+    (r"(?-u)==[0-9]+==", "==<pid>=="),
+    (r"(?-u)\b((?i:pid)[ =:]{1,2})[0-9]+\b", "$1<pid>"),
+];
+
+fn built_in(pattern: &str, replacement: &str) -> Rule {
+    let pattern = Regex::new(pattern).expect("built-in patterns are valid");
+    Rule { pattern, replacement: replacement.as_bytes().to_vec() }
+}
+
+/// A program speaks of itself at the start of a line (`prog: message`), in its
+/// usage line and in quotes; elsewhere the same letters are ordinary text.
+fn program_name(name: &str) -> Rule {
+    let name = regex::escape(name);
+    built_in(
+        &format!(r"(?m-u)(^|(?i:usage: *)|['`\x22])(?:[\w./+-]*/)?{name}(:|'|\x22|\s|$)"),
+        "$1<program>$2",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn normaliser() -> Normaliser {
+        let places = Places {
+            program_names: vec!["cut.v1".into(), "cut.v2".into()],
+            scratch: vec!["/tmp/work".into(), "/tmp/work/base".into()],
+        };
+        Normaliser::new(&places, &[]).unwrap()
+    }
+
+    fn text(normaliser: &Normaliser, text: &str) -> String {
+        String::from_utf8(normaliser.text(text.as_bytes()).into_owned()).unwrap()
+    }
+
+    #[test]
+    fn program_names_are_replaced_where_a_program_speaks_of_itself() {
+        let n = normaliser();
+        assert_eq!(text(&n, "cut.v1: bad list\n"), text(&n, "/bin/cut.v2: bad list\n"));
+        assert_eq!(text(&n, "Usage: cut.v1 -f"), text(&n, "Usage: ./cut.v2 -f"));
+        assert_eq!(text(&n, "the word cut.v1x stays"), "the word cut.v1x stays");
+    }
+
+    #[test]
+    fn scratch_paths_addresses_and_pids_are_replaced() {
+        let n = normaliser();
+        assert_eq!(text(&n, "open /tmp/work/base/x"), "open <scratch>/x");
+        assert_eq!(text(&n, "at 0x7ffff7dd0000 and 0x555555554000"), "at <address> and <address>");
+        assert_eq!(text(&n, "value 0x7f"), "value 0x7f");
+        assert_eq!(text(&n, "==4711==ERROR"), "==<pid>==ERROR");
+        assert_eq!(text(&n, "pid 17, pid=18"), "pid <pid>, pid=<pid>");
+    }
+
+    #[test]
+    fn lines_of_assertions_and_panics_are_replaced() {
+        let n = normaliser();
+        assert_eq!(
+            text(&n, "cut.v1: a/cut.c:12: main: Assertion `init!=0' failed."),
+            text(&n, "cut.v2: a/cut.c:19: main: Assertion `init!=0' failed.")
+        );
+        assert_eq!(
+            text(&n, "thread 'main' (12) panicked at src/main.rs:3:5:\nboom"),
+            text(&n, "thread 'main' (15) panicked at src/main.rs:30:15:\nboom")
+        );
+        for ordinary in ["12:30:00", "error in line 3", "a.c:3: syntax error", "a[3]: 5"] {
+            assert_eq!(text(&n, ordinary), ordinary);
+        }
+    }
+
+    #[test]
+    fn user_rules_come_first_and_bad_ones_are_named() {
+        let rule = |p: &str, r: &str| UserRule { pattern: p.into(), replacement: r.into() };
+        let n = Normaliser::new(&Places::default(), &[rule(r"took \d+ ms", "took T")]).unwrap();
+        assert_eq!(text(&n, "took 17 ms"), "took T");
+        let error = Normaliser::new(&Places::default(), &[rule("(", "")]).unwrap_err();
+        assert!(error.to_string().contains("`(`"));
+    }
+}

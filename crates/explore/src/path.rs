@@ -1,0 +1,281 @@
+//! One version's path on one input, read from its trace: what was tested, what
+//! was given up, and what was put out.
+
+use crate::gap::{Gap, Place};
+use crate::output::{self, Output};
+use crate::runner::{Side, TracedRun};
+use crate::terms::{self, TermError};
+use changeling_solver::{Arena, Expr, ImportMap};
+use changeling_trace::event::{self, Event};
+use changeling_trace::layout::run_flags;
+use changeling_trace::sites::SiteTable;
+use changeling_trace::{EventKind, GuardReason, Label, LossReason, Node};
+
+/// Something the run decided by its input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Test {
+    pub kind: TestKind,
+    pub site: u32,
+    /// Inside a library model: the site of the user's code that called it.
+    pub caller: u32,
+    /// The condition, selector or value that was tested.
+    pub subject: Expr,
+    /// 0 or 1; the target block of a switch; the value that was fixed.
+    pub outcome: u64,
+    /// What holds because of the outcome.
+    pub held: Expr,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TestKind {
+    Branch,
+    Switch,
+    Guard(GuardReason),
+    /// A value was fixed to what it is on this input: the run says nothing about
+    /// other values, even where they take the same way.
+    Fixed(LossReason),
+}
+
+#[derive(Clone, Debug)]
+pub struct Path {
+    pub tests: Vec<Test>,
+    pub output: Output,
+    /// What this path leaves unsaid about the inputs that follow it.
+    pub gaps: Vec<Gap>,
+    /// Numbers of the marked sites that were reached, in order, repeats left out.
+    pub marks: Vec<u32>,
+    pub concretizations: u64,
+}
+
+/// Reads a traced run into `arena`.
+pub fn read(
+    arena: &mut Arena,
+    side: Side,
+    run: &TracedRun<'_>,
+    sites: &SiteTable,
+) -> Result<Path, TermError> {
+    let trace = &run.trace;
+    let roots: Vec<Label> = trace
+        .events
+        .iter()
+        .map(|event| event.label)
+        .filter(|&label| label != 0)
+        .collect();
+    let imported = arena.import(trace.nodes, trace.tables, &roots)?;
+    let mut reader = Reader {
+        side,
+        sites,
+        nodes: trace.nodes,
+        imported,
+        path: Path {
+            tests: Vec::new(),
+            output: Output::default(),
+            gaps: Vec::new(),
+            marks: Vec::new(),
+            concretizations: 0,
+        },
+    };
+    for event in trace.events {
+        reader.event(arena, event)?;
+    }
+    reader.whole_run(run);
+    let Reader { mut path, imported, .. } = reader;
+    let (output, untracked) = output::read(arena, run, &imported)?;
+    path.output = output;
+    if untracked {
+        path.gaps.push(Gap::UntrackedOutput { side });
+    }
+    Ok(path)
+}
+
+struct Reader<'a> {
+    side: Side,
+    sites: &'a SiteTable,
+    nodes: &'a [Node],
+    imported: ImportMap,
+    path: Path,
+}
+
+impl Reader<'_> {
+    fn event(&mut self, arena: &mut Arena, event: &Event) -> Result<(), TermError> {
+        let Some(kind) = EventKind::from_u8(event.kind) else {
+            self.path.gaps.push(Gap::BrokenTrace { side: self.side });
+            return Ok(());
+        };
+        match kind {
+            EventKind::Branch => {
+                let subject = self.subject(event)?;
+                let taken = event.flags & event::TAKEN != 0;
+                self.condition(arena, TestKind::Branch, event, subject, taken)
+            }
+            EventKind::Guard => {
+                let subject = self.subject(event)?;
+                let reason = GuardReason::from_u32(event.aux).unwrap_or(GuardReason::Bounds);
+                let holds = self.nodes[event.label as usize].value & 1 == 1;
+                self.condition(arena, TestKind::Guard(reason), event, subject, holds)
+            }
+            EventKind::Switch => {
+                let subject = self.subject(event)?;
+                self.switch(arena, event, subject)
+            }
+            EventKind::Concretize => {
+                let subject = self.subject(event)?;
+                self.path.concretizations += 1;
+                let reason = loss_reason(event.aux);
+                let held = terms::equals(arena, subject, event.value)?;
+                let kind = TestKind::Fixed(reason);
+                self.push(arena, Test {
+                    kind,
+                    site: event.site,
+                    caller: 0,
+                    subject,
+                    outcome: event.value,
+                    held,
+                });
+                Ok(())
+            }
+            EventKind::Loss => {
+                let place = Place { side: self.side, site: event.site };
+                self.path.gaps.push(Gap::Lost { place, reason: loss_reason(event.aux) });
+                Ok(())
+            }
+            EventKind::Mark => {
+                if self.path.marks.last() != Some(&event.aux) {
+                    self.path.marks.push(event.aux);
+                }
+                Ok(())
+            }
+            EventKind::OutputByte
+            | EventKind::OutputValue
+            | EventKind::OutputExtent
+            | EventKind::Observe => Ok(()),
+        }
+    }
+
+    fn subject(&self, event: &Event) -> Result<Expr, TermError> {
+        let known = self.imported.get(event.label);
+        known.ok_or(TermError::UnknownLabel { label: event.label })
+    }
+
+    fn condition(
+        &mut self,
+        arena: &mut Arena,
+        kind: TestKind,
+        event: &Event,
+        subject: Expr,
+        holds: bool,
+    ) -> Result<(), TermError> {
+        let held = if holds { subject } else { arena.not(subject) };
+        let caller = if kind == TestKind::Branch { event.aux } else { 0 };
+        let outcome = holds.into();
+        self.push(arena, Test { kind, site: event.site, caller, subject, outcome, held });
+        Ok(())
+    }
+
+    fn switch(&mut self, arena: &mut Arena, event: &Event, subject: Expr) -> Result<(), TermError> {
+        let alternatives = switch_alternatives(arena, self.sites, event.site, subject)?;
+        let target = switch_target(self.sites, event.site, event.value);
+        let Some(&(outcome, held)) =
+            alternatives.iter().find(|(block, _)| Some(*block) == target)
+        else {
+            // Without its cases the switch is only known for this one value.
+            let place = Place { side: self.side, site: event.site };
+            self.path.gaps.push(Gap::UnknownSwitch { place });
+            let held = terms::equals(arena, subject, event.value)?;
+            let kind = TestKind::Fixed(LossReason::Unsupported);
+            let (site, outcome) = (event.site, event.value);
+            self.push(arena, Test { kind, site, caller: event.aux, subject, outcome, held });
+            return Ok(());
+        };
+        let (kind, site) = (TestKind::Switch, event.site);
+        self.push(arena, Test { kind, site, caller: event.aux, subject, outcome, held });
+        Ok(())
+    }
+
+    /// Tests that are true whatever the input say nothing; one that is false on
+    /// the very input that took it means that a label is wrong.
+    fn push(&mut self, arena: &Arena, test: Test) {
+        match arena.truth(test.held) {
+            Some(true) => {}
+            Some(false) => self.path.gaps.push(Gap::BrokenTrace { side: self.side }),
+            None => self.path.tests.push(test),
+        }
+    }
+
+    fn whole_run(&mut self, run: &TracedRun<'_>) {
+        let side = self.side;
+        let flags = run.trace.run_flags;
+        let facts = [
+            (run.trace.refused > 0, Gap::TraceFull { side }),
+            (!run.trace.intact, Gap::BrokenTrace { side }),
+            (flags & run_flags::THREADS != 0, Gap::Threads { side }),
+            (flags & run_flags::FORKED != 0, Gap::Forked { side }),
+            (run.observation.end == crate::End::TimedOut, Gap::TimedOut { side }),
+            (run.observation.truncated, Gap::OutputTruncated { side }),
+        ];
+        self.path.gaps.extend(facts.into_iter().filter(|(holds, _)| *holds).map(|(_, gap)| gap));
+    }
+}
+
+fn loss_reason(number: u32) -> LossReason {
+    LossReason::from_u32(number).unwrap_or(LossReason::Unsupported)
+}
+
+/// All ways a test can go, each with what holds then. The alternatives exclude
+/// one another and leave nothing out, except for fixed values: there the list
+/// has only the value seen.
+pub fn alternatives(
+    arena: &mut Arena,
+    sites: &SiteTable,
+    test: &Test,
+) -> Result<Vec<(u64, Expr)>, TermError> {
+    match test.kind {
+        TestKind::Branch | TestKind::Guard(_) => {
+            let not = arena.not(test.subject);
+            Ok(vec![(0, not), (1, test.subject)])
+        }
+        TestKind::Switch => switch_alternatives(arena, sites, test.site, test.subject),
+        TestKind::Fixed(_) => Ok(vec![(test.outcome, test.held)]),
+    }
+}
+
+/// One alternative per target block, so that cases which share their code are
+/// one path.
+fn switch_alternatives(
+    arena: &mut Arena,
+    sites: &SiteTable,
+    site: u32,
+    subject: Expr,
+) -> Result<Vec<(u64, Expr)>, TermError> {
+    let cases = sites.site(site).map(|site| site.cases.as_slice()).unwrap_or_default();
+    let Some(&(None, default)) = cases.last() else {
+        return Ok(Vec::new());
+    };
+    let mut targets: Vec<(u64, Vec<Expr>)> = Vec::new();
+    for &(value, block) in cases {
+        let Some(value) = value else { continue };
+        if block == default {
+            continue;
+        }
+        let equal = terms::equals(arena, subject, value)?;
+        match targets.iter_mut().find(|(known, _)| *known == u64::from(block)) {
+            Some((_, values)) => values.push(equal),
+            None => targets.push((block.into(), vec![equal])),
+        }
+    }
+    let mut alternatives = Vec::with_capacity(targets.len() + 1);
+    let mut special = Vec::new();
+    for (block, values) in targets {
+        special.extend(values.iter().copied());
+        alternatives.push((block, arena.any(&values)?));
+    }
+    let special = arena.any(&special)?;
+    alternatives.push((default.into(), arena.not(special)));
+    Ok(alternatives)
+}
+
+fn switch_target(sites: &SiteTable, site: u32, value: u64) -> Option<u64> {
+    let cases = &sites.site(site)?.cases;
+    let case = cases.iter().find(|(known, _)| *known == Some(value)).or(cases.last())?;
+    Some(case.1.into())
+}

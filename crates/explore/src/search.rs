@@ -1,0 +1,606 @@
+//! The loop: take the best task, solve it, run both versions, learn.
+
+use crate::budget::{Budget, Cancel, Stopped};
+use crate::findings::Recorded;
+use crate::gap::Gap;
+use crate::guide::Guide;
+use crate::normalise::Normaliser;
+use crate::outcome::{
+    GapCount, Listener, Outcome, Progress, SAVED_FORMAT, Saved, StreamBound, Verdict,
+};
+use crate::reduce;
+use crate::runner::{PairRunner, RunError, Side, Variant};
+use crate::solve::Attempt;
+use crate::state::{Absorbed, Origin, State, digest};
+use crate::tree::RunId;
+use crate::witness::{self, Testimony};
+use crate::Observation;
+use changeling_solver::Solver;
+use changeling_trace::input::Input;
+use changeling_trace::sites::SiteTable;
+use std::collections::HashSet;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What is searched.
+pub struct Subject {
+    /// Streams, bounds and command line; its bytes are the first input.
+    pub shape: Input,
+    /// Of base and head.
+    pub sites: [SiteTable; 2],
+    pub normaliser: Normaliser,
+}
+
+/// How.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Same seed, same versions, one worker: same search.
+    pub seed: u64,
+    pub budget: Budget,
+    pub solver: changeling_solver::Settings,
+    /// Every so many runs the plain builds are asked too, whether the traced ones
+    /// still behave like them. 0: only for differences and before the verdict
+    /// "equivalent".
+    pub check_every: u64,
+    /// Candidates tried to make the input of a difference smaller.
+    pub reduction_tries: usize,
+    /// Values tried where a value had to be fixed.
+    pub fixed_values: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            seed: 0,
+            budget: Budget::default(),
+            solver: changeling_solver::Settings::default(),
+            check_every: 16,
+            reduction_tries: 300,
+            fixed_values: 8,
+        }
+    }
+}
+
+/// A search that is ready to go.
+pub struct Search {
+    pub subject: Subject,
+    /// Inputs that exist already, run first.
+    pub inputs: Vec<Input>,
+    pub guide: Box<dyn Guide>,
+    pub settings: Settings,
+    pub cancel: Cancel,
+    /// Where an earlier search left off.
+    pub resume: Option<Saved>,
+}
+
+impl Search {
+    /// Runs until nothing is left to try or the budget is spent, with one worker
+    /// per runner. The listener hears of everything as it happens.
+    pub fn run(
+        self,
+        mut runners: Vec<Box<dyn PairRunner>>,
+        listener: &mut dyn Listener,
+    ) -> (Outcome, Saved) {
+        let subject = Arc::new(self.subject);
+        let solver = Solver::new(self.settings.solver.clone());
+        let seed = self.settings.seed;
+        let mut state =
+            State::new(subject.clone(), solver, self.guide, seed, self.settings.fixed_values);
+        let earlier = self.resume.map(|saved| {
+            state.findings.restore(saved.differences, saved.undefined);
+            saved.inputs
+        });
+        let given = self.inputs.into_iter().chain(earlier.into_iter().flatten());
+        state.given.extend(first_inputs(&subject.shape, given));
+        let shared = Shared {
+            inner: Mutex::new(Inner {
+                state,
+                listener,
+                in_flight: 0,
+                stopped: None,
+                error: None,
+                checking: None,
+                last_progress: None,
+                failures: 0,
+            }),
+            changed: Condvar::new(),
+            settings: self.settings,
+            cancel: self.cancel,
+            subject,
+            start: Instant::now(),
+        };
+        std::thread::scope(|scope| {
+            let (first, others) = match runners.split_first_mut() {
+                Some(parts) => parts,
+                None => return,
+            };
+            for runner in others {
+                let shared = &shared;
+                scope.spawn(move || shared.work_safely(runner.as_mut()));
+            }
+            shared.work_safely(first.as_mut());
+        });
+        let inner = shared.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
+        finish(inner, &shared.subject)
+    }
+}
+
+/// The shape's own bytes, unless inputs are given; each input once, cut to the
+/// bound.
+fn first_inputs(shape: &Input, given: impl Iterator<Item = Input>) -> Vec<Input> {
+    let mut known = HashSet::new();
+    let mut inputs: Vec<Input> = given.map(|input| fitted(&input, shape)).collect();
+    inputs.retain(|input| known.insert(input.clone()));
+    if inputs.is_empty() {
+        inputs.push(fitted(shape, shape));
+    }
+    inputs
+}
+
+fn fitted(input: &Input, shape: &Input) -> Input {
+    let mut fitted = shape.clone();
+    for (stream, given) in fitted.streams.iter_mut().zip(&input.streams) {
+        stream.bytes.clone_from(&given.bytes);
+    }
+    fitted.normalise();
+    fitted
+}
+
+struct Shared<'a> {
+    inner: Mutex<Inner<'a>>,
+    changed: Condvar,
+    settings: Settings,
+    cancel: Cancel,
+    subject: Arc<Subject>,
+    start: Instant,
+}
+
+struct Inner<'a> {
+    state: State,
+    listener: &'a mut dyn Listener,
+    /// Jobs that workers are busy with.
+    in_flight: usize,
+    stopped: Option<Stopped>,
+    error: Option<String>,
+    /// Runs that plain builds must still confirm before "equivalent" is said.
+    checking: Option<Vec<RunId>>,
+    last_progress: Option<Instant>,
+    failures: u32,
+}
+
+enum Job {
+    Run(Arc<Input>, Option<Origin>),
+    Check(RunId, Arc<Input>),
+}
+
+impl<'a> Shared<'a> {
+    /// A fault of ours in one worker must not leave the others waiting for it.
+    fn work_safely(&self, runner: &mut dyn PairRunner) {
+        let work = AssertUnwindSafe(|| self.work(runner));
+        if std::panic::catch_unwind(work).is_err() {
+            let mut inner = self.lock();
+            inner.error.get_or_insert_with(|| "internal error in a worker of the search".into());
+            inner.stopped.get_or_insert(Stopped::Failed);
+            drop(inner);
+            self.changed.notify_all();
+        }
+    }
+
+    fn work(&self, runner: &mut dyn PairRunner) {
+        while let Some(job) = self.next() {
+            let result = match job {
+                Job::Run(input, origin) => self.run(runner, &input, origin),
+                Job::Check(run, input) => self.check(runner, run, &input),
+            };
+            let mut inner = self.lock();
+            match result {
+                Ok(()) => inner.failures = 0,
+                Err(error) => inner.fail(error),
+            }
+            inner.in_flight -= 1;
+            drop(inner);
+            self.changed.notify_all();
+        }
+        self.changed.notify_all();
+    }
+
+    /// The next thing to do, waiting for other workers if they may bring some.
+    fn next(&self) -> Option<Job> {
+        let mut inner = self.lock();
+        loop {
+            if inner.stopped.is_some() {
+                return None;
+            }
+            if self.cancel.is_cancelled() {
+                inner.stopped = Some(Stopped::Cancelled);
+                return None;
+            }
+            let runs = inner.state.stats.runs + inner.in_flight as u64;
+            let groups = inner.state.findings.differences.len();
+            if let Some(spent) = self.settings.budget.spent(self.start, runs, groups) {
+                inner.stopped = Some(spent);
+                return None;
+            }
+            if let Some(input) = inner.state.given.pop_front() {
+                inner.in_flight += 1;
+                return Some(Job::Run(Arc::new(input), None));
+            }
+            let state = &mut inner.state;
+            if let Some((bucket, task)) = state.next_task() {
+                match state.attempt(bucket, task) {
+                    Attempt::Closed(cost) => state.frontier.charge(bucket, cost, 0.0),
+                    Attempt::Run(input, origin) => {
+                        inner.in_flight += 1;
+                        return Some(Job::Run(Arc::new(input), Some(origin)));
+                    }
+                }
+                inner.report(false);
+                continue;
+            }
+            if let Some(job) = inner.next_check() {
+                return Some(job);
+            }
+            if inner.in_flight == 0 {
+                inner.stopped = Some(Stopped::Exhausted);
+                return None;
+            }
+            let waiting = self.changed.wait_timeout(inner, Duration::from_millis(50));
+            inner = waiting.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn run(
+        &self,
+        runner: &mut dyn PairRunner,
+        input: &Arc<Input>,
+        origin: Option<Origin>,
+    ) -> Result<(), RunError> {
+        let start = Instant::now();
+        let runs = runner.pair(input)?;
+        let took = start.elapsed().as_secs_f64();
+        let (absorbed, traced) = {
+            let mut inner = self.lock();
+            inner.state.stats.run_seconds += took;
+            let absorbed = inner.state.absorb(input, &runs, origin);
+            inner.listener.input(absorbed.run, input);
+            inner.report(false);
+            let [base, head] = runs;
+            (absorbed, [base.observation, head.observation])
+        };
+        let Absorbed { run, candidate, is_new_pair } = absorbed;
+        if candidate.is_some() {
+            self.judge(runner, run, input, &traced)?;
+        } else if self.settings.check_every > 0
+            && u64::from(run.0) % self.settings.check_every == 0
+        {
+            self.compare_with_plain(runner, run, input, Some(&traced))?;
+        }
+        if is_new_pair && let Some((kind, seen)) = witness::sanitizer(runner, input)? {
+            let recorded = self.lock().state.record_sanitizer(run, kind.clone(), seen);
+            self.announce(runner, input, &kind, recorded)?;
+        }
+        Ok(())
+    }
+
+    /// The traced versions differ: do the plain ones?
+    fn judge(
+        &self,
+        runner: &mut dyn PairRunner,
+        run: RunId,
+        input: &Input,
+        traced: &[Observation; 2],
+    ) -> Result<(), RunError> {
+        let testimony = witness::hear(runner, &self.subject.normaliser, input)?;
+        if let Testimony::Confirmed { seen, .. }
+        | Testimony::Undefined { seen, .. }
+        | Testimony::Suspected { seen, .. } = &testimony
+        {
+            self.note_violations(run, input, traced, seen);
+        }
+        self.conclude(runner, run, input, testimony)
+    }
+
+    fn conclude(
+        &self,
+        runner: &mut dyn PairRunner,
+        run: RunId,
+        input: &Input,
+        testimony: Testimony,
+    ) -> Result<(), RunError> {
+        let kind = match &testimony {
+            Testimony::Confirmed { kind, .. } | Testimony::Undefined { kind, .. } => {
+                Some(kind.clone())
+            }
+            _ => None,
+        };
+        let recorded = {
+            let mut inner = self.lock();
+            inner.state.corpus[run.0 as usize].checked = true;
+            inner.state.record(run, testimony)
+        };
+        match kind {
+            Some(kind) => self.announce(runner, input, &kind, recorded),
+            None => Ok(()),
+        }
+    }
+
+    /// The first of a group is shown at once, then made small.
+    fn announce(
+        &self,
+        runner: &mut dyn PairRunner,
+        input: &Input,
+        kind: &crate::difference::Kind,
+        recorded: Recorded,
+    ) -> Result<(), RunError> {
+        let Recorded::First { class, at } = recorded else {
+            return Ok(());
+        };
+        {
+            let mut inner = self.lock();
+            let difference = inner.state.first_of(class, at);
+            inner.listener.difference(&difference);
+            inner.report(true);
+        }
+        let normaliser = &self.subject.normaliser;
+        let mut counted = Counted { runner, replays: 0 };
+        let small = reduce::reduce(input, self.settings.reduction_tries, |candidate| {
+            witness::still(&mut counted, normaliser, candidate, kind)
+        });
+        let better = match small {
+            Ok(small) if small != *input => self.confirm_small(&mut counted, small, kind),
+            Ok(_) => Ok(None),
+            Err(error) => Err(error),
+        };
+        let mut inner = self.lock();
+        inner.state.stats.replays += counted.replays;
+        // A difference that was found stays one, whatever happens to smaller inputs.
+        if let Ok(Some((small, seen))) = better {
+            let difference = inner.state.improve(class, at, small, seen);
+            inner.listener.difference(&difference);
+        }
+        Ok(())
+    }
+
+    fn confirm_small(
+        &self,
+        runner: &mut dyn PairRunner,
+        small: Input,
+        wanted: &crate::difference::Kind,
+    ) -> Result<Option<(Input, [Observation; 2])>, RunError> {
+        if let crate::difference::Kind::Sanitizer { .. } = wanted {
+            let found = witness::sanitizer(runner, &small)?;
+            return Ok(found.filter(|(kind, _)| kind == wanted).map(|(_, seen)| (small, seen)));
+        }
+        Ok(match witness::hear(runner, &self.subject.normaliser, &small)? {
+            Testimony::Confirmed { kind, seen } if kind == *wanted => Some((small, seen)),
+            _ => None,
+        })
+    }
+
+    /// Before "equivalent" is said, plain builds run one input of every pair.
+    fn check(
+        &self,
+        runner: &mut dyn PairRunner,
+        run: RunId,
+        input: &Arc<Input>,
+    ) -> Result<(), RunError> {
+        self.compare_with_plain(runner, run, input, None)
+    }
+
+    fn compare_with_plain(
+        &self,
+        runner: &mut dyn PairRunner,
+        run: RunId,
+        input: &Input,
+        traced: Option<&[Observation; 2]>,
+    ) -> Result<(), RunError> {
+        let mut seen = Vec::with_capacity(2);
+        for side in Side::BOTH {
+            match runner.replay(side, Variant::Plain, input)? {
+                Some(observation) => seen.push(observation),
+                None => return Ok(()),
+            }
+        }
+        let Ok(seen) = <[Observation; 2]>::try_from(seen) else { return Ok(()) };
+        let expected = {
+            let mut inner = self.lock();
+            inner.state.stats.replays += 2;
+            let ran = &mut inner.state.corpus[run.0 as usize];
+            ran.checked = true;
+            ran.seen
+        };
+        let normaliser = &self.subject.normaliser;
+        let agrees = Side::BOTH
+            .into_iter()
+            .all(|side| digest(normaliser, &seen[side.index()]) == expected[side.index()]);
+        if agrees {
+            return Ok(());
+        }
+        match traced {
+            Some(traced) => self.note_violations(run, input, traced, &seen),
+            None => {
+                let runs = runner.pair(input)?;
+                let traced = runs.map(|run| run.observation);
+                self.note_violations(run, input, &traced, &seen);
+            }
+        }
+        if crate::difference::classify(normaliser, &seen[0], &seen[1]).is_some() {
+            let testimony = witness::hear(runner, normaliser, input)?;
+            return self.conclude(runner, run, input, testimony);
+        }
+        Ok(())
+    }
+
+    fn note_violations(
+        &self,
+        run: RunId,
+        input: &Input,
+        traced: &[Observation; 2],
+        plain: &[Observation; 2],
+    ) {
+        let normaliser = &self.subject.normaliser;
+        let mut inner = self.lock();
+        inner.state.corpus[run.0 as usize].checked = true;
+        for side in Side::BOTH {
+            let (traced, plain) = (&traced[side.index()], &plain[side.index()]);
+            if digest(normaliser, traced) != digest(normaliser, plain) {
+                inner.state.violation(side, input, traced.clone(), plain.clone());
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner<'a>> {
+        // A worker that panicked leaves a state that may lack its last run, no more.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner<'_> {
+    fn fail(&mut self, error: RunError) {
+        self.state.note(Gap::RunFailed);
+        self.failures += 1;
+        // Inputs that cannot be run are bad luck; programs that cannot, the end.
+        if self.state.stats.runs == 0 || self.failures >= 20 {
+            self.error.get_or_insert(error.message);
+            self.stopped.get_or_insert(Stopped::Failed);
+        }
+    }
+
+    /// Only a search without gaps needs the plain builds' word on every pair.
+    fn next_check(&mut self) -> Option<Job> {
+        if self.checking.is_none() {
+            if self.in_flight > 0
+                || !self.state.gaps.is_empty()
+                || !self.state.findings.differences.is_empty()
+            {
+                return None;
+            }
+            let unchecked = self.state.corpus.iter().zip(0u32..).filter(|(ran, _)| !ran.checked);
+            self.checking = Some(unchecked.map(|(_, run)| RunId(run)).collect());
+        }
+        let run = self.checking.as_mut()?.pop()?;
+        self.in_flight += 1;
+        Some(Job::Check(run, self.state.corpus[run.0 as usize].input.clone()))
+    }
+
+    /// Tells the listener how far the search is, a few times a second.
+    fn report(&mut self, now: bool) {
+        let due = self.last_progress.is_none_or(|last| last.elapsed() > PROGRESS);
+        if !due && !now {
+            return;
+        }
+        self.last_progress = Some(Instant::now());
+        let sample = self.state.sample();
+        self.state.series.push(sample);
+        thin(&mut self.state.series);
+        let seconds = sample.seconds.max(1e-9);
+        self.listener.progress(&Progress {
+            sample,
+            paths: [self.state.stats.base_paths, self.state.stats.head_paths],
+            runs_per_second: sample.runs as f64 / seconds,
+            waiting: self.state.frontier.len() as u64,
+            workers: self.in_flight,
+        });
+    }
+}
+
+const PROGRESS: Duration = Duration::from_millis(200);
+
+/// Keeps plots small: every other point goes once there are too many.
+fn thin(series: &mut Vec<crate::outcome::Sample>) {
+    if series.len() >= 2000 {
+        let mut keep = false;
+        series.retain(|_| {
+            keep = !keep;
+            keep
+        });
+    }
+}
+
+/// Counts the replays of a reduction.
+struct Counted<'a> {
+    runner: &'a mut dyn PairRunner,
+    replays: u64,
+}
+
+impl PairRunner for Counted<'_> {
+    fn pair(&mut self, input: &Input) -> Result<[crate::runner::TracedRun<'_>; 2], RunError> {
+        self.runner.pair(input)
+    }
+
+    fn replay(
+        &mut self,
+        side: Side,
+        variant: Variant,
+        input: &Input,
+    ) -> Result<Option<Observation>, RunError> {
+        self.replays += 1;
+        self.runner.replay(side, variant, input)
+    }
+}
+
+fn finish(inner: Inner<'_>, subject: &Subject) -> (Outcome, Saved) {
+    let Inner { mut state, stopped, error, .. } = inner;
+    let stopped = stopped.unwrap_or(Stopped::Failed);
+    // The last word before "equivalent" is the tree's own.
+    if stopped != Stopped::Exhausted || state.gaps.is_empty() && !state.tree.is_complete() {
+        state.note(Gap::Unfinished);
+    }
+    let sample = state.sample();
+    state.series.push(sample);
+    state.stats.seconds = sample.seconds;
+    state.stats.tree_nodes = state.tree.len() as u64;
+    state.stats.expressions = state.arena.len() as u64;
+    state.stats.waiting = state.frontier.len() as u64;
+    let saved = Saved {
+        format: SAVED_FORMAT,
+        shape: subject.shape.clone(),
+        inputs: state.corpus.iter().map(|ran| (*ran.input).clone()).collect(),
+        differences: state.findings.differences.clone(),
+        undefined: state.findings.undefined.clone(),
+    };
+    let verdict = if !state.findings.differences.is_empty() {
+        Verdict::Differences
+    } else if stopped == Stopped::Failed {
+        Verdict::CouldNotRun
+    } else if state.gaps.is_empty() {
+        Verdict::Equivalent
+    } else {
+        Verdict::NoneFound
+    };
+    let gaps = state.gaps.iter().map(|(gap, &count)| gap_count(subject, gap, count)).collect();
+    let mut differences = state.findings.differences;
+    differences.sort_by_key(|difference| (difference.kind().rank(), difference.id));
+    let outcome = Outcome {
+        verdict,
+        stopped,
+        error,
+        bound: StreamBound::of(&subject.shape),
+        differences,
+        suspected: state.findings.suspected,
+        unstable: state.findings.unstable,
+        undefined: state.findings.undefined,
+        violations: state.findings.violations,
+        gaps,
+        stats: state.stats,
+        series: state.series,
+        coverage: state.coverage,
+    };
+    (outcome, saved)
+}
+
+fn gap_count(subject: &Subject, gap: &Gap, count: u64) -> GapCount {
+    let place = gap.place();
+    let site = place.and_then(|place| subject.sites[place.side.index()].site(place.site));
+    GapCount {
+        what: gap.text(),
+        side: place.map(|place| place.side),
+        site: place.map_or(0, |place| place.site),
+        place: place.map_or_else(String::new, |place| {
+            subject.sites[place.side.index()].place(place.site)
+        }),
+        callee: site.map(|site| site.callee.clone()).unwrap_or_default(),
+        count,
+    }
+}

@@ -1,0 +1,227 @@
+//! From a task to an input.
+
+use crate::frontier::{Bucket, Cost, Task};
+use crate::gap::Gap;
+use crate::merge::Owner;
+use crate::runner::Side;
+use crate::state::{Origin, State};
+use crate::tree::{NodeId, PairState, RunId, WayState};
+use changeling_solver::{Answer, Assignment, Expr, Query};
+use changeling_trace::input::Input;
+use std::time::Instant;
+
+/// What became of a task.
+pub(crate) enum Attempt {
+    /// There is nothing to run.
+    Closed(Cost),
+    Run(Input, Origin),
+}
+
+impl State {
+    pub fn attempt(&mut self, bucket: Bucket, task: Task) -> Attempt {
+        self.stats.by_bucket.entry(bucket).or_default().tasks += 1;
+        let solved = match task {
+            Task::Flip { node, way } => self.flip(bucket, node, way as usize),
+            Task::Out { end } => self.out(end),
+            Task::Another { node } => self.another(node),
+        };
+        let (model, displaced) = match solved {
+            Solved::Model(model) => (model, false),
+            Solved::Displaced(model) => (model, true),
+            Solved::Nothing(cost) => return Attempt::Closed(cost),
+        };
+        let input = model.to_input(&self.subject.shape);
+        if self.known(&input).is_some() {
+            self.stats.repeated += 1;
+            if !displaced {
+                self.broken_promise(task);
+            }
+            return Attempt::Closed(Cost::Query);
+        }
+        Attempt::Run(input, Origin { bucket, task, displaced })
+    }
+
+    /// The solution has been run before and did something else.
+    fn broken_promise(&mut self, task: Task) {
+        self.stats.diverged += 1;
+        self.note(Gap::Diverged);
+        match task {
+            Task::Flip { node, way } => self.close(node, way as usize, WayState::Diverged),
+            Task::Out { end } => self.settle(end, PairState::Unclear),
+            Task::Another { .. } => {}
+        }
+    }
+
+    fn flip(&mut self, bucket: Bucket, node: NodeId, way: usize) -> Solved {
+        let Some(decision) = self.tree.decision(node) else {
+            return Solved::Nothing(Cost::Nothing);
+        };
+        let goal = decision.ways[way].held;
+        let owner = decision.owner;
+        if decision.ways[way].state != WayState::Open {
+            return Solved::Nothing(Cost::Nothing);
+        }
+        let condition = self.tree.condition(node);
+        let prefix: Vec<Expr> = condition.iter().map(|(held, _)| *held).collect();
+        let run = self.tree.run(node);
+        match self.ask(&prefix, goal, run) {
+            Answer::Sat(model) => match owner {
+                Owner::One(side) if bucket == Bucket::Diverge => {
+                    match self.strengthen(prefix, goal, node, side.other(), model) {
+                        Some(better) => Solved::Model(better),
+                        // Possible, but not as a parting of the versions here.
+                        None => {
+                            let task = Task::Flip { node, way: way as u32 };
+                            let novelty = self.novelty(&task);
+                            self.frontier.push(Bucket::Explore, 0, novelty, task);
+                            Solved::Nothing(Cost::Query)
+                        }
+                    }
+                }
+                _ => Solved::Model(model),
+            },
+            Answer::Unsat(_) => {
+                self.close(node, way, WayState::Impossible);
+                let free: Vec<Expr> = condition
+                    .iter()
+                    .filter(|(_, fixed)| !fixed)
+                    .map(|(held, _)| *held)
+                    .collect();
+                if free.len() < prefix.len()
+                    && let Answer::Sat(model) = self.ask(&free, goal, run)
+                {
+                    self.stats.displaced += 1;
+                    return Solved::Displaced(model);
+                }
+                Solved::Nothing(Cost::Query)
+            }
+            Answer::Unknown(_) => {
+                self.close(node, way, WayState::Unknown);
+                self.note(Gap::Unknown);
+                Solved::Nothing(Cost::Query)
+            }
+        }
+    }
+
+    /// A decision that only one version takes is best flipped while the other
+    /// version keeps its path: all of it, or else its next decision.
+    fn strengthen(
+        &mut self,
+        prefix: Vec<Expr>,
+        goal: Expr,
+        node: NodeId,
+        other: Side,
+        model: Assignment,
+    ) -> Option<Assignment> {
+        let run = self.tree.run(node);
+        let end = self.corpus[run.0 as usize].end;
+        let kept = self.tree.continuation(node, end, other);
+        for length in [kept.len(), 1.min(kept.len())] {
+            let kept = &kept[..length];
+            if kept.iter().all(|held| self.arena.holds(*held, &model)) {
+                return Some(model);
+            }
+            let mut wanted = prefix.clone();
+            wanted.extend(kept);
+            if let Answer::Sat(better) = self.ask(&wanted, goal, run) {
+                return Some(better);
+            }
+        }
+        None
+    }
+
+    fn out(&mut self, end: NodeId) -> Solved {
+        let Some(end) = self.tree.current_end(end) else {
+            return Solved::Nothing(Cost::Nothing);
+        };
+        let Some(ended) = self.tree.ended(end).copied() else {
+            return Solved::Nothing(Cost::Nothing);
+        };
+        let (PairState::Open, Some(goal)) = (ended.state, ended.differ) else {
+            return Solved::Nothing(Cost::Nothing);
+        };
+        let prefix: Vec<Expr> =
+            self.tree.condition(end).into_iter().map(|(held, _)| held).collect();
+        match self.ask(&prefix, goal, ended.run) {
+            Answer::Sat(model) => Solved::Model(model),
+            Answer::Unsat(_) => {
+                self.settle(end, PairState::Equal);
+                self.stats.equal_pairs += 1;
+                Solved::Nothing(Cost::Query)
+            }
+            Answer::Unknown(_) => {
+                self.settle(end, PairState::Unclear);
+                self.note(Gap::Unknown);
+                Solved::Nothing(Cost::Query)
+            }
+        }
+    }
+
+    fn another(&mut self, node: NodeId) -> Solved {
+        let Some(decision) = self.tree.decision(node) else {
+            return Solved::Nothing(Cost::Nothing);
+        };
+        let first = decision.attempts == 0;
+        if decision.attempts >= self.fixed_values {
+            return Solved::Nothing(Cost::Nothing);
+        }
+        let known: Vec<Expr> = decision.ways.iter().map(|way| way.held).collect();
+        let others: Vec<Expr> = known.into_iter().map(|held| self.arena.not(held)).collect();
+        let Ok(goal) = self.arena.all(&others) else {
+            return Solved::Nothing(Cost::Nothing);
+        };
+        let prefix: Vec<Expr> =
+            self.tree.condition(node).into_iter().map(|(held, _)| held).collect();
+        let answer = self.ask(&prefix, goal, self.tree.run(node));
+        if first
+            && !matches!(answer, Answer::Unsat(_))
+            && let Some(gap) = self.fixed_gap(node)
+        {
+            self.note(gap);
+        }
+        if let Some(decision) = self.tree.decision_mut(node) {
+            decision.attempts += 1;
+        }
+        match answer {
+            Answer::Sat(model) => Solved::Model(model),
+            Answer::Unsat(_) => Solved::Nothing(Cost::Query),
+            Answer::Unknown(_) => {
+                self.note(Gap::Unknown);
+                Solved::Nothing(Cost::Query)
+            }
+        }
+    }
+
+    fn close(&mut self, node: NodeId, way: usize, state: WayState) {
+        if let Some(decision) = self.tree.decision_mut(node) {
+            decision.ways[way].state = state;
+        }
+    }
+
+    pub fn settle(&mut self, end: NodeId, state: PairState) {
+        if let Some(ended) = self.tree.ended_mut(end) {
+            ended.state = state;
+        }
+    }
+
+    fn ask(&mut self, prefix: &[Expr], goal: Expr, near: RunId) -> Answer {
+        let hint = Assignment::from_input(&self.corpus[near.0 as usize].input);
+        let query = Query { prefix, goal, hint: &hint, bounds: &self.bounds, soft: &[] };
+        let start = Instant::now();
+        let answer = self.solver.solve(&mut self.arena, &query);
+        self.stats.solve_seconds += start.elapsed().as_secs_f64();
+        self.stats.queries += 1;
+        match &answer {
+            Answer::Sat(_) => self.stats.satisfiable += 1,
+            Answer::Unsat(_) => self.stats.unsatisfiable += 1,
+            Answer::Unknown(_) => self.stats.unknown += 1,
+        }
+        answer
+    }
+}
+
+enum Solved {
+    Model(Assignment),
+    Displaced(Assignment),
+    Nothing(Cost),
+}

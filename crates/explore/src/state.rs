@@ -1,0 +1,473 @@
+//! All that the search knows. Workers share one of these behind a lock.
+
+use crate::difference::{Kind, classify};
+use crate::findings::Findings;
+use crate::frontier::{Bucket, Frontier, Task};
+use crate::gap::{Gap, Place};
+use crate::guide::{Advice, Flip, Guide, RunFacts};
+use crate::merge::{self, Owner};
+use crate::normalise::Normaliser;
+use crate::outcome::{Sample, Stats};
+use crate::output;
+use crate::path::{self, Path, TestKind};
+use crate::runner::{Side, TracedRun};
+use crate::search::Subject;
+use crate::terms::TermError;
+use crate::tree::{Ended, Inserted, NodeId, PairState, RunId, Tree, WayState};
+use crate::{End, Observation};
+use changeling_solver::{Arena, Assignment, Bounds, Solver};
+use changeling_trace::input::Input;
+use std::collections::hash_map::DefaultHasher;
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+use std::time::Instant;
+
+pub(crate) struct State {
+    pub subject: Arc<Subject>,
+    pub bounds: Bounds,
+    pub arena: Arena,
+    pub solver: Solver,
+    pub tree: Tree,
+    pub frontier: Frontier,
+    pub guide: Box<dyn Guide>,
+    pub given: VecDeque<Input>,
+    pub corpus: Vec<Ran>,
+    pub findings: Findings,
+    pub gaps: BTreeMap<Gap, u64>,
+    pub stats: Stats,
+    pub series: Vec<Sample>,
+    pub coverage: [Vec<u8>; 2],
+    pub start: Instant,
+    /// How many values are tried where one was fixed.
+    pub fixed_values: u32,
+    seen: HashMap<u64, RunId>,
+    paths: [HashSet<u64>; 2],
+    /// How often a side of a branch was taken in a new way.
+    taken: HashMap<(Side, u32, u32, u64), u32>,
+}
+
+/// How many inputs are tried where different values keep printing alike.
+const MOST_FAILURES: u32 = 6;
+
+/// An input that was run.
+pub(crate) struct Ran {
+    pub input: Arc<Input>,
+    /// Where its pair of paths ends.
+    pub end: NodeId,
+    pub seen: [u64; 2],
+    /// Whether plain builds ran it too.
+    pub checked: bool,
+    pub marks: [Vec<u32>; 2],
+    pub parting: Option<[u32; 2]>,
+    pub origin: Option<Bucket>,
+}
+
+/// Where an input comes from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin {
+    pub bucket: Bucket,
+    pub task: Task,
+    /// Found only by forgetting that values were fixed.
+    pub displaced: bool,
+}
+
+/// What a run brought.
+#[derive(Debug)]
+pub(crate) struct Absorbed {
+    pub run: RunId,
+    pub candidate: Option<Kind>,
+    pub is_new_pair: bool,
+}
+
+impl State {
+    pub fn new(
+        subject: Arc<Subject>,
+        solver: Solver,
+        guide: Box<dyn Guide>,
+        seed: u64,
+        fixed_values: u32,
+    ) -> State {
+        State {
+            bounds: Bounds::from_input(&subject.shape),
+            subject,
+            arena: Arena::new(),
+            solver,
+            tree: Tree::new(),
+            frontier: Frontier::new(seed),
+            guide,
+            given: VecDeque::new(),
+            corpus: Vec::new(),
+            findings: Findings::default(),
+            gaps: BTreeMap::new(),
+            stats: Stats::default(),
+            series: Vec::new(),
+            coverage: [Vec::new(), Vec::new()],
+            start: Instant::now(),
+            fixed_values,
+            seen: HashMap::new(),
+            paths: [HashSet::new(), HashSet::new()],
+            taken: HashMap::new(),
+        }
+    }
+
+    pub fn note(&mut self, gap: Gap) {
+        *self.gaps.entry(gap).or_default() += 1;
+    }
+
+    /// The run in which an input was used before.
+    pub fn known(&self, input: &Input) -> Option<RunId> {
+        self.seen.get(&fingerprint(input)).copied()
+    }
+
+    /// How often the side that a task asks for has been taken already.
+    pub fn novelty(&self, task: &Task) -> u32 {
+        let Task::Flip { node, way } = *task else {
+            return 0;
+        };
+        let Some(decision) = self.tree.decision(node) else {
+            return 0;
+        };
+        let outcome = decision.ways[way as usize].outcome;
+        let times = Side::BOTH
+            .into_iter()
+            .filter(|side| decision.owner.includes(*side))
+            .map(|side| {
+                let key = (side, decision.sites[side.index()], decision.caller, outcome);
+                self.taken.get(&key).copied().unwrap_or(0)
+            });
+        // Rough, so that old tasks are not overtaken for ever.
+        times.min().unwrap_or(0).checked_ilog2().map_or(0, |log| log + 1)
+    }
+
+    /// The best task that waits.
+    pub fn next_task(&mut self) -> Option<(Bucket, Task)> {
+        let mut frontier = std::mem::replace(&mut self.frontier, Frontier::new(0));
+        let next = frontier.pop(|task| self.novelty(task));
+        self.frontier = frontier;
+        next
+    }
+
+    /// Takes in what both versions did on an input.
+    pub fn absorb(
+        &mut self,
+        input: &Arc<Input>,
+        runs: &[TracedRun<'_>; 2],
+        origin: Option<Origin>,
+    ) -> Absorbed {
+        let run = RunId(self.corpus.len() as u32);
+        self.stats.runs += 1;
+        self.seen.insert(fingerprint(input), run);
+        let subject = self.subject.clone();
+        let [base, head] = runs;
+        let candidate =
+            classify(&subject.normaliser, &base.observation, &head.observation);
+        let new_blocks = self.cover(runs);
+        self.corpus.push(Ran {
+            input: input.clone(),
+            end: Tree::ROOT,
+            seen: [base, head].map(|run| digest(&subject.normaliser, &run.observation)),
+            checked: false,
+            marks: Default::default(),
+            parting: None,
+            origin: origin.map(|origin| origin.bucket),
+        });
+        let is_new_pair = match self.insert(run, runs, candidate.is_some(), &subject) {
+            Ok(inserted) => {
+                if let Some(origin) = origin {
+                    self.check_promise(&origin, &inserted);
+                }
+                inserted.is_new
+            }
+            Err(_) => {
+                for side in Side::BOTH {
+                    self.note(Gap::BrokenTrace { side });
+                }
+                false
+            }
+        };
+        if let Some(Origin { bucket, .. }) = origin {
+            let reward = 0.3 * f64::from(u8::from(is_new_pair))
+                + 0.4 * f64::from(u8::from(new_blocks))
+                + 0.6 * f64::from(u8::from(candidate.is_some()));
+            self.frontier.charge(bucket, crate::frontier::Cost::Run, reward);
+            let stats = self.stats.by_bucket.entry(bucket).or_default();
+            stats.runs += 1;
+            stats.new_pairs += u64::from(is_new_pair);
+        }
+        Absorbed { run, candidate, is_new_pair }
+    }
+
+    fn insert(
+        &mut self,
+        run: RunId,
+        runs: &[TracedRun<'_>; 2],
+        differs: bool,
+        subject: &Subject,
+    ) -> Result<Inserted, TermError> {
+        let sites = [&subject.sites[0], &subject.sites[1]];
+        let base = path::read(&mut self.arena, Side::Base, &runs[0], sites[0])?;
+        let head = path::read(&mut self.arena, Side::Head, &runs[1], sites[1])?;
+        let steps = merge::merge(&base, &head);
+        let input = Assignment::from_input(&self.corpus[run.0 as usize].input);
+        let inserted = self.tree.insert(&mut self.arena, sites, &steps, &input, run)?;
+        let ran = &mut self.corpus[run.0 as usize];
+        ran.end = inserted.end;
+        ran.parting = merge::parting(&base, &head);
+        ran.marks = [base.marks.clone(), head.marks.clone()];
+        if inserted.inconsistent {
+            self.note(Gap::Inconsistent);
+        }
+        for &(node, way) in &inserted.taken {
+            self.count_taken(node, way);
+        }
+        self.stats.concretizations += base.concretizations + head.concretizations;
+        if inserted.is_new {
+            self.new_pair(run, inserted.end, [&base, &head], differs)?;
+        } else if differs {
+            self.settle(inserted.end, PairState::Different);
+        } else {
+            self.seen_equal(inserted.end, &base, &head, &runs.each_ref().map(|r| &r.observation))?;
+        }
+        for &node in &inserted.decisions {
+            self.enqueue(node, [&base.marks, &head.marks]);
+        }
+        let coverage = [runs[0].trace.coverage, runs[1].trace.coverage];
+        let marks = [base.marks.as_slice(), head.marks.as_slice()];
+        self.guide.learn(&RunFacts { coverage, marks, differs });
+        Ok(inserted)
+    }
+
+    fn new_pair(
+        &mut self,
+        run: RunId,
+        end: NodeId,
+        paths: [&Path; 2],
+        differs: bool,
+    ) -> Result<(), TermError> {
+        self.stats.pairs += 1;
+        for side in Side::BOTH {
+            let path = paths[side.index()];
+            if self.paths[side.index()].insert(path_fingerprint(path)) {
+                match side {
+                    Side::Base => self.stats.base_paths += 1,
+                    Side::Head => self.stats.head_paths += 1,
+                }
+            }
+            for gap in &path.gaps {
+                self.note(*gap);
+            }
+        }
+        let mut ended = Ended { run, differ: None, state: PairState::Different, failures: 0 };
+        if !differs {
+            let normaliser = &self.subject.normaliser;
+            let [base, head] = paths.map(|path| &path.output);
+            let comparison = output::compare(&mut self.arena, normaliser, base, head)?;
+            ended.differ = comparison.differ;
+            ended.state =
+                if comparison.differ.is_some() { PairState::Open } else { PairState::Equal };
+            self.stats.unmatched_outputs += u64::from(!comparison.matched);
+        }
+        self.tree.end(end, ended);
+        match ended.state {
+            PairState::Open => self.frontier.push(Bucket::Out, 0, 0, Task::Out { end }),
+            PairState::Equal => self.stats.equal_pairs += 1,
+            PairState::Different | PairState::Unclear => {}
+        }
+        Ok(())
+    }
+
+    /// Puts the sides not taken of a new decision on the frontier.
+    fn enqueue(&mut self, node: NodeId, marks: [&[u32]; 2]) {
+        let Some(decision) = self.tree.decision(node) else {
+            return;
+        };
+        if let TestKind::Fixed(_) = decision.kind {
+            self.frontier.push(Bucket::Displaced, 0, 0, Task::Another { node });
+            return;
+        }
+        let after_difference = self.tree.after_difference(node);
+        let usual = match decision.owner {
+            Owner::One(_) => Bucket::Diverge,
+            Owner::Both if after_difference => Bucket::Use,
+            Owner::Both => Bucket::Explore,
+        };
+        let (owner, kind, sites) = (decision.owner, decision.kind, decision.sites);
+        let ways: Vec<(usize, u64, WayState)> = decision
+            .ways
+            .iter()
+            .enumerate()
+            .map(|(at, way)| (at, way.outcome, way.state))
+            .collect();
+        for (at, outcome, state) in ways {
+            match state {
+                WayState::Open => {}
+                WayState::Impossible => {
+                    self.stats.avoided += 1;
+                    continue;
+                }
+                _ => continue,
+            }
+            let flip = Flip { owner, kind, sites, outcome, after_difference, marks };
+            match self.guide.advise(&flip) {
+                Advice::Try { rank, bucket } => {
+                    let task = Task::Flip { node, way: at as u32 };
+                    let novelty = self.novelty(&task);
+                    self.frontier.push(bucket.unwrap_or(usual), rank, novelty, task);
+                }
+                advice => {
+                    self.stats.discarded += 1;
+                    if advice == Advice::LeaveOut {
+                        self.note(Gap::LeftOut);
+                    }
+                    if let Some(decision) = self.tree.decision_mut(node) {
+                        decision.ways[at].state = WayState::LeftOut;
+                    }
+                }
+            }
+        }
+    }
+
+    /// An input should have made an open pair's outputs differ, and did not:
+    /// different values may print alike. Ask for still other values.
+    fn seen_equal(
+        &mut self,
+        end: NodeId,
+        base: &Path,
+        head: &Path,
+        seen: &[&Observation; 2],
+    ) -> Result<(), TermError> {
+        let Some(Ended { differ: Some(differ), state: PairState::Open, failures, .. }) =
+            self.tree.ended(end).copied()
+        else {
+            return Ok(());
+        };
+        let moved = output::moved(&mut self.arena, &base.output, &head.output)?;
+        let Some(moved) = moved else {
+            return Ok(());
+        };
+        let input = Assignment::from_input(&self.corpus[self.corpus.len() - 1].input);
+        if !self.arena.holds(differ, &input) {
+            return Ok(());
+        }
+        if failures >= MOST_FAILURES {
+            let alike = seen[0] == seen[1];
+            self.note(if alike { Gap::UnmatchedOutput } else { Gap::HiddenByNormalisation });
+            self.settle(end, PairState::Unclear);
+            return Ok(());
+        }
+        let differ = self.arena.and(differ, moved)?;
+        if let Some(ended) = self.tree.ended_mut(end) {
+            ended.differ = Some(differ);
+            ended.failures += 1;
+        }
+        self.frontier.push(Bucket::Out, 1 + failures, 0, Task::Out { end });
+        Ok(())
+    }
+
+    /// Whether a run did what its question promised.
+    fn check_promise(&mut self, origin: &Origin, inserted: &Inserted) {
+        if origin.displaced {
+            return;
+        }
+        match origin.task {
+            Task::Flip { node, way } => {
+                let way = way as usize;
+                let Some(decision) = self.tree.decision_mut(node) else { return };
+                if decision.ways[way].state == WayState::Open {
+                    decision.ways[way].state = WayState::Diverged;
+                    self.stats.diverged += 1;
+                    self.note(Gap::Diverged);
+                }
+            }
+            Task::Another { node } => {
+                // The value just seen has its own way now; ask for yet another.
+                self.frontier.push(Bucket::Displaced, 1, 0, Task::Another { node });
+            }
+            Task::Out { end } => {
+                let Some(end) = self.tree.current_end(end) else { return };
+                if end != inserted.end {
+                    self.stats.diverged += 1;
+                    self.note(Gap::Diverged);
+                    self.settle(end, PairState::Unclear);
+                }
+            }
+        }
+    }
+
+    fn count_taken(&mut self, node: NodeId, way: usize) {
+        let Some(decision) = self.tree.decision(node) else { return };
+        let outcome = decision.ways[way].outcome;
+        for side in Side::BOTH {
+            if decision.owner.includes(side) {
+                let key = (side, decision.sites[side.index()], decision.caller, outcome);
+                *self.taken.entry(key).or_default() += 1;
+            }
+        }
+    }
+
+    fn cover(&mut self, runs: &[TracedRun<'_>; 2]) -> bool {
+        let mut is_new = false;
+        for (known, run) in self.coverage.iter_mut().zip(runs) {
+            if known.len() < run.trace.coverage.len() {
+                known.resize(run.trace.coverage.len(), 0);
+            }
+            for (known, &now) in known.iter_mut().zip(run.trace.coverage) {
+                is_new |= now != 0 && *known == 0;
+                *known |= u8::from(now != 0);
+            }
+        }
+        is_new
+    }
+
+    pub fn sample(&self) -> Sample {
+        let blocks = |side: usize| self.coverage[side].iter().map(|&b| u64::from(b)).sum();
+        Sample {
+            seconds: self.start.elapsed().as_secs_f64(),
+            runs: self.stats.runs,
+            pairs: self.stats.pairs,
+            differences: self.findings.differences.len() as u64,
+            queries: self.stats.queries,
+            blocks: [blocks(0), blocks(1)],
+        }
+    }
+
+    /// The place that a fixed value is to be blamed on.
+    pub fn fixed_gap(&self, node: NodeId) -> Option<Gap> {
+        let decision = self.tree.decision(node)?;
+        let TestKind::Fixed(reason) = decision.kind else { return None };
+        let side = match decision.owner {
+            Owner::Both => Side::Head,
+            Owner::One(side) => side,
+        };
+        let place = Place { side, site: decision.sites[side.index()] };
+        Some(Gap::Concretized { place, reason })
+    }
+}
+
+/// A number that stands for what an observation shows after normalisation.
+pub(crate) fn digest(normaliser: &Normaliser, observation: &Observation) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    if observation.end == End::TimedOut {
+        observation.end.hash(&mut hasher);
+    } else {
+        normaliser.observation(observation).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+fn fingerprint(input: &Input) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for stream in &input.streams {
+        stream.bytes.hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+fn path_fingerprint(path: &Path) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for test in &path.tests {
+        (test.site, test.outcome).hash(&mut hasher);
+    }
+    hasher.finish()
+}

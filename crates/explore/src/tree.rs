@@ -1,0 +1,384 @@
+//! The tree of all pairs of paths seen so far, and what is known about the
+//! sides not taken.
+
+use crate::merge::{Owner, Step};
+use crate::path::{self, TestKind};
+use crate::runner::Side;
+use crate::terms::TermError;
+use changeling_solver::{Arena, Assignment, Expr};
+use changeling_trace::sites::SiteTable;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(u32);
+
+/// Number of an input in the order in which inputs were run.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
+pub struct RunId(pub u32);
+
+pub struct Tree {
+    nodes: Vec<Node>,
+}
+
+struct Node {
+    parent: NodeId,
+    /// What holds because of the way that leads here.
+    held: Option<Expr>,
+    /// The first run that came here.
+    run: RunId,
+    /// A decision that only one version takes lies before this node.
+    after_difference: bool,
+    decision: Option<Box<Decision>>,
+    ended: Option<Ended>,
+}
+
+/// A pair of complete paths.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended {
+    pub run: RunId,
+    /// Holds where the outputs of the two paths differ; see `output::Comparison`.
+    pub differ: Option<Expr>,
+    pub state: PairState,
+    /// How often an input that should have differed did not.
+    pub failures: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PairState {
+    /// Not yet known whether the outputs can differ.
+    Open,
+    /// The outputs are the same for every input that takes these paths.
+    Equal,
+    /// Some input that takes these paths shows a difference.
+    Different,
+    /// Cannot be decided.
+    Unclear,
+}
+
+/// What a node's versions decide next.
+#[derive(Clone, Debug)]
+pub struct Decision {
+    pub kind: TestKind,
+    pub owner: Owner,
+    pub sites: [u32; 2],
+    pub caller: u32,
+    pub subject: Expr,
+    pub ways: Vec<Way>,
+    /// For fixed values: how often another value was asked for.
+    pub attempts: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Way {
+    pub outcome: u64,
+    pub held: Expr,
+    pub state: WayState,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WayState {
+    Open,
+    Taken(NodeId),
+    /// No input within the bound goes here.
+    Impossible,
+    /// The solver could not say.
+    Unknown,
+    /// There was a solution, but its run went elsewhere.
+    Diverged,
+    /// Discarded by a guide.
+    LeftOut,
+}
+
+/// What inserting a pair of paths did.
+#[derive(Clone, Debug)]
+pub struct Inserted {
+    pub end: NodeId,
+    /// The pair was not known before.
+    pub is_new: bool,
+    /// Nodes whose decision is new, in the order of the path.
+    pub decisions: Vec<NodeId>,
+    /// Ways taken for the first time.
+    pub taken: Vec<(NodeId, usize)>,
+    /// The run did not decide what the tree says it must.
+    pub inconsistent: bool,
+}
+
+impl Tree {
+    pub const ROOT: NodeId = NodeId(0);
+
+    pub fn new() -> Tree {
+        let root = Node {
+            parent: Tree::ROOT,
+            held: None,
+            run: RunId(0),
+            after_difference: false,
+            decision: None,
+            ended: None,
+        };
+        Tree { nodes: vec![root] }
+    }
+
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub fn run(&self, node: NodeId) -> RunId {
+        self.node(node).run
+    }
+
+    pub fn decision(&self, node: NodeId) -> Option<&Decision> {
+        self.node(node).decision.as_deref()
+    }
+
+    pub fn decision_mut(&mut self, node: NodeId) -> Option<&mut Decision> {
+        self.nodes[node.0 as usize].decision.as_deref_mut()
+    }
+
+    pub fn ended(&self, node: NodeId) -> Option<&Ended> {
+        self.node(node).ended.as_ref()
+    }
+
+    pub fn ended_mut(&mut self, node: NodeId) -> Option<&mut Ended> {
+        self.nodes[node.0 as usize].ended.as_mut()
+    }
+
+    pub fn after_difference(&self, node: NodeId) -> bool {
+        self.node(node).after_difference
+    }
+
+    /// Everything that holds at a node, from the root on, each with whether it
+    /// fixes a value.
+    pub fn condition(&self, node: NodeId) -> Vec<(Expr, bool)> {
+        let mut held: Vec<(Expr, bool)> = self
+            .ancestors(node)
+            .map(|(parent, held)| {
+                let fixed = matches!(parent.map(|d| d.kind), Some(TestKind::Fixed(_)));
+                (held, fixed)
+            })
+            .collect();
+        held.reverse();
+        held
+    }
+
+    /// What the version `side` went on to decide on the way from `node` down to
+    /// `end`, the decision at `node` itself left out; nearest first.
+    pub fn continuation(&self, node: NodeId, end: NodeId, side: Side) -> Vec<Expr> {
+        let mut held = Vec::new();
+        let mut current = end;
+        while current != node && current != Tree::ROOT {
+            let this = self.node(current);
+            let decision = self.decision(this.parent);
+            if this.parent != node
+                && decision.is_some_and(|decision| decision.owner.includes(side))
+            {
+                held.extend(this.held);
+            }
+            current = this.parent;
+        }
+        held.reverse();
+        held
+    }
+
+    /// Whether nothing is left open anywhere: every side is taken or impossible
+    /// (or was discarded by a sound rule), and every pair is decided.
+    pub fn is_complete(&self) -> bool {
+        self.nodes.iter().all(|node| match (&node.decision, &node.ended) {
+            (Some(decision), None) => decision.ways.iter().all(|way| {
+                matches!(
+                    way.state,
+                    WayState::Taken(_) | WayState::Impossible | WayState::LeftOut
+                )
+            }),
+            (None, Some(ended)) => {
+                matches!(ended.state, PairState::Equal | PairState::Different)
+            }
+            _ => false,
+        })
+    }
+
+    fn ancestors(&self, node: NodeId) -> impl Iterator<Item = (Option<&Decision>, Expr)> {
+        let mut current = node;
+        std::iter::from_fn(move || {
+            let this = self.node(current);
+            let held = this.held?;
+            current = this.parent;
+            Some((self.decision(this.parent), held))
+        })
+    }
+
+    /// Adds a pair of paths. Runs that disagree with the tree about what is to be
+    /// decided next follow the way that their input satisfies.
+    pub fn insert(
+        &mut self,
+        arena: &mut Arena,
+        sites: [&SiteTable; 2],
+        steps: &[Step],
+        input: &Assignment,
+        run: RunId,
+    ) -> Result<Inserted, TermError> {
+        let mut inserted = Inserted {
+            end: Tree::ROOT,
+            is_new: false,
+            decisions: Vec::new(),
+            taken: Vec::new(),
+            inconsistent: false,
+        };
+        let mut node = Tree::ROOT;
+        let mut steps = steps.iter().peekable();
+        loop {
+            let step = steps.peek().copied();
+            let known = self.node(node).decision.is_some();
+            let way = match (known, step) {
+                (false, None) => break,
+                (true, Some(step)) if self.fits(node, step) => {
+                    steps.next();
+                    self.way_of(node, step)
+                }
+                (true, _) => {
+                    let decision = self.decision(node).expect("checked above");
+                    // A guard that fails is not recorded: the run just ends.
+                    inserted.inconsistent |= !matches!(decision.kind, TestKind::Guard(_));
+                    match self.satisfied(arena, node, input) {
+                        Some(way) => way,
+                        // A value that was never fixed before cannot be known here.
+                        None => break,
+                    }
+                }
+                (false, Some(step)) => {
+                    steps.next();
+                    self.decide(arena, sites, node, step)?;
+                    inserted.decisions.push(node);
+                    inserted.inconsistent |= !self.make_room(node, &mut inserted.taken);
+                    self.way_of(node, step)
+                }
+            };
+            node = self.follow(node, way, run, &mut inserted.taken);
+        }
+        inserted.end = node;
+        inserted.is_new = self.node(node).ended.is_none();
+        Ok(inserted)
+    }
+
+    /// Ends a pair of paths at `node`.
+    pub fn end(&mut self, node: NodeId, ended: Ended) {
+        self.nodes[node.0 as usize].ended = Some(ended);
+    }
+
+    /// Where a pair that ended at `node` ends now: it moves when a later run shows
+    /// that a guard stood there.
+    pub fn current_end(&self, mut node: NodeId) -> Option<NodeId> {
+        while self.node(node).ended.is_none() {
+            let decision = self.decision(node)?;
+            match (decision.kind, decision.ways.first()?.state) {
+                (TestKind::Guard(_), WayState::Taken(child)) => node = child,
+                _ => return None,
+            }
+        }
+        Some(node)
+    }
+
+    /// Paths that ended at a node which now has a decision: they ended because a
+    /// guard failed, or else the run that brought the decision contradicts them.
+    fn make_room(&mut self, node: NodeId, taken: &mut Vec<(NodeId, usize)>) -> bool {
+        let Some(ended) = self.nodes[node.0 as usize].ended else {
+            return true;
+        };
+        let decision = self.decision(node).expect("the node has a decision");
+        if !matches!(decision.kind, TestKind::Guard(_)) {
+            return false;
+        }
+        let child = self.follow(node, 0, ended.run, taken);
+        self.nodes[child.0 as usize].ended = self.nodes[node.0 as usize].ended.take();
+        true
+    }
+
+    fn fits(&self, node: NodeId, step: &Step) -> bool {
+        let Some(decision) = self.decision(node) else {
+            return false;
+        };
+        if step.is_fixed() && matches!(decision.kind, TestKind::Fixed(_)) {
+            return decision.subject == step.test.subject;
+        }
+        decision.ways.iter().any(|way| way.held == step.test.held)
+    }
+
+    fn way_of(&mut self, node: NodeId, step: &Step) -> usize {
+        let decision = self.decision_mut(node).expect("the node has a decision");
+        if let Some(at) = decision.ways.iter().position(|way| way.held == step.test.held) {
+            return at;
+        }
+        let (outcome, held) = (step.test.outcome, step.test.held);
+        decision.ways.push(Way { outcome, held, state: WayState::Open });
+        decision.ways.len() - 1
+    }
+
+    fn satisfied(&self, arena: &Arena, node: NodeId, input: &Assignment) -> Option<usize> {
+        let decision = self.decision(node)?;
+        decision.ways.iter().position(|way| arena.holds(way.held, input))
+    }
+
+    fn decide(
+        &mut self,
+        arena: &mut Arena,
+        sites: [&SiteTable; 2],
+        node: NodeId,
+        step: &Step,
+    ) -> Result<(), TermError> {
+        let alternatives = path::alternatives(arena, sites[step.side().index()], &step.test)?;
+        let way = |(outcome, held)| {
+            let impossible = arena.truth(held) == Some(false);
+            let state = if impossible { WayState::Impossible } else { WayState::Open };
+            Way { outcome, held, state }
+        };
+        self.nodes[node.0 as usize].decision = Some(Box::new(Decision {
+            kind: step.test.kind,
+            owner: step.owner,
+            sites: step.sites,
+            caller: step.test.caller,
+            subject: step.test.subject,
+            ways: alternatives.into_iter().map(way).collect(),
+            attempts: 0,
+        }));
+        Ok(())
+    }
+
+    fn follow(
+        &mut self,
+        node: NodeId,
+        way: usize,
+        run: RunId,
+        taken: &mut Vec<(NodeId, usize)>,
+    ) -> NodeId {
+        let after = self.node(node).after_difference;
+        let decision = self.decision(node).expect("the node has a decision");
+        let Way { held, state, .. } = decision.ways[way];
+        if let WayState::Taken(child) = state {
+            return child;
+        }
+        let after_difference = after || decision.owner != Owner::Both;
+        let child = NodeId(u32::try_from(self.nodes.len()).expect("fewer than 2^32 nodes"));
+        self.nodes.push(Node {
+            parent: node,
+            held: Some(held),
+            run,
+            after_difference,
+            decision: None,
+            ended: None,
+        });
+        let decision = self.decision_mut(node).expect("the node has a decision");
+        decision.ways[way].state = WayState::Taken(child);
+        taken.push((node, way));
+        child
+    }
+
+    fn node(&self, node: NodeId) -> &Node {
+        &self.nodes[node.0 as usize]
+    }
+}
+
+impl Default for Tree {
+    fn default() -> Tree {
+        Tree::new()
+    }
+}
