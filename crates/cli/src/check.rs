@@ -31,26 +31,55 @@ impl Check {
         self.transparency.is_empty() && self.untrue.is_empty() && self.strayed.is_empty()
     }
 
-    pub fn compare(&mut self, plain: &mut Plain, input: &Input, traced: &Observation) -> Result<(), Failure> {
+    pub fn compare(
+        &mut self,
+        plain: &mut Plain,
+        input: &Input,
+        traced: &Observation,
+    ) -> Result<(), Failure> {
         let expected = plain.run(input)?;
         let mut differ = |what: &str, a: String, b: String| {
             if a != b {
-                self.transparency.push(format!("{what}: plain {a}, traced {b}"));
+                self.transparency
+                    .push(format!("{what}: plain {a}, traced {b}"));
             }
         };
         differ("end", expected.end.to_string(), traced.end.to_string());
         differ("stdout", quote(&expected.stdout), quote(&traced.stdout));
         differ("stderr", quote(&expected.stderr), quote(&traced.stderr));
-        differ("files", format!("{:?}", expected.files), format!("{:?}", traced.files));
-        differ("removed files", format!("{:?}", expected.removed), format!("{:?}", traced.removed));
-        differ("observed values", format!("{:?}", expected.observed), format!("{:?}", traced.observed));
+        differ(
+            "files",
+            format!("{:?}", expected.files),
+            format!("{:?}", traced.files),
+        );
+        differ(
+            "removed files",
+            format!("{:?}", expected.removed),
+            format!("{:?}", traced.removed),
+        );
+        differ(
+            "observed values",
+            format!("{:?}", expected.observed),
+            format!("{:?}", traced.observed),
+        );
         Ok(())
     }
 
     /// Evaluates every node that an event rests on.
-    pub fn evaluate(&mut self, arena: &mut Arena, path: &Path, trace: &TraceView<'_>, input: &Input) {
+    pub fn evaluate(
+        &mut self,
+        arena: &mut Arena,
+        path: &Path,
+        trace: &TraceView<'_>,
+        input: &Input,
+    ) {
         let assignment = Assignment::from_input(input);
-        let roots: Vec<_> = trace.events.iter().map(|event| event.label).filter(|label| *label != 0).collect();
+        let roots: Vec<_> = trace
+            .events
+            .iter()
+            .map(|event| event.label)
+            .filter(|label| *label != 0)
+            .collect();
         let map = match arena.import(trace.nodes, trace.tables, &roots) {
             Ok(map) => map,
             Err(error) => {
@@ -64,12 +93,16 @@ impl Check {
         for (label, value) in labels.iter().zip(values) {
             let node = &trace.nodes[*label as usize];
             if value.low_u64() != node.value {
-                self.untrue.push(format!("node {label} ({node:?}) is {} on the input", value.low_u64()));
+                self.untrue.push(format!(
+                    "node {label} ({node:?}) is {} on the input",
+                    value.low_u64()
+                ));
             }
         }
         for (index, test) in path.tests.iter().enumerate() {
             if !arena.holds(test.held, &assignment) {
-                self.untrue.push(format!("test {index} ({:?}) does not hold", test.kind));
+                self.untrue
+                    .push(format!("test {index} ({:?}) does not hold", test.kind));
             }
         }
     }
@@ -97,7 +130,13 @@ impl Check {
             }
             self.flips += 1;
             let goal = arena.not(test.held);
-            let query = Query { prefix: &prefix[..index], goal, hint: &hint, bounds: &bounds, soft: &[] };
+            let query = Query {
+                prefix: &prefix[..index],
+                goal,
+                hint: &hint,
+                bounds: &bounds,
+                soft: &[],
+            };
             let model = match solver.solve(arena, &query) {
                 Answer::Sat(model) => model,
                 Answer::Unsat(_) => {
@@ -112,24 +151,42 @@ impl Check {
             let next = model.to_input(input);
             let (observation, trace) = traced.run(&next)?;
             let run = traced_run(observation, trace);
-            let taken = path::read(arena, Side::Head, &run, sites).map(|path| path.tests).unwrap_or_default();
+            let taken = path::read(arena, Side::Head, &run, sites)
+                .map(|path| path.tests)
+                .unwrap_or_default();
             if follows(&taken, &path.tests, index) {
                 self.followed += 1;
             } else {
-                let bytes: Vec<String> = next.streams.iter().map(|stream| quote(&stream.bytes)).collect();
-                let place = sites.place(if test.caller != 0 { test.caller } else { test.site });
-                self.strayed.push(format!("flip {index} at {place} with input {}", bytes.join(", ")));
+                let bytes: Vec<String> = next
+                    .streams
+                    .iter()
+                    .map(|stream| quote(&stream.bytes))
+                    .collect();
+                let place = sites.place(if test.caller != 0 {
+                    test.caller
+                } else {
+                    test.site
+                });
+                self.strayed.push(format!(
+                    "flip {index} at {place} with input {}",
+                    bytes.join(", ")
+                ));
             }
         }
         Ok(())
     }
 }
 
-/// The same way up to a test, and another way there.
+/// The same way up to a test, and another way there: the other side of the same
+/// branch, or another test altogether where a library model asks about the input
+/// in the order that suits it.
 fn follows(taken: &[Test], before: &[Test], index: usize) -> bool {
     let step = |test: &Test| (test.kind, test.site, test.outcome);
     taken.len() > index
-        && taken[..index].iter().map(step).eq(before[..index].iter().map(step))
+        && taken[..index]
+            .iter()
+            .map(step)
+            .eq(before[..index].iter().map(step))
         && taken[index].site == before[index].site
         && taken[index].outcome != before[index].outcome
 }

@@ -55,7 +55,8 @@ void __chg_rt_globals(struct object *, uint64_t);
 // Set by the pass.
 extern struct object __chg_objects[];
 extern const uint64_t __chg_object_count, __chg_block_count;
-extern const uint32_t __chg_first_model_site;
+extern const uint32_t __chg_first_model_site, __chg_untraced_input;
+void __chg_rt_untraced_stdin(void);
 
 int atexit(void (*)(void));
 void *malloc(size_t);
@@ -382,6 +383,7 @@ static int run_harness(void) {
 int main(int argc, char **argv) {
   __chg_rt_globals(__chg_objects, __chg_object_count);
   __chg_rt_start(&argc, &argv, __chg_first_model_site, __chg_block_count);
+  if (__chg_untraced_input) __chg_rt_untraced_stdin();
   atexit(__chg_rt_finished);
   if (__chg_user_main) {
     __chg_rets[0] = 0;

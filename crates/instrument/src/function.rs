@@ -76,8 +76,18 @@ impl Pass<'_> {
         for (block, instructions) in &bodies {
             self.mark_covered(*block);
             for &instruction in instructions {
-                self.group.visit(instruction);
+                // Calls and returns read labels behind the group that they end.
+                let reads_later = matches!(
+                    instruction.opcode(),
+                    Opcode::LLVMCall | Opcode::LLVMInvoke | Opcode::LLVMRet
+                );
+                if !reads_later {
+                    self.group.visit(instruction);
+                }
                 self.instruction(instruction);
+                if reads_later {
+                    self.group.visit(instruction);
+                }
             }
         }
         self.fill_phis(&phis);

@@ -142,12 +142,17 @@ impl Group {
             .holders
             .iter()
             .filter(|(_, holders)| {
-                holders.iter().any(|holder| holder.users().iter().any(|user| !self.members.contains(user)))
+                holders.iter().any(|holder| holder.users().iter().any(|user| self.is_outside(*user)))
             })
             .map(|(step, _)| *step)
             .collect();
         live.sort_unstable();
         live
+    }
+
+    /// A phi uses its operands when control comes round again, wherever it stands.
+    fn is_outside(&self, user: Value) -> bool {
+        !self.members.contains(&user) || user.opcode() == Opcode::LLVMPHI
     }
 
     fn needed(&self, live: &[usize]) -> Vec<bool> {

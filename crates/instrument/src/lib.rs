@@ -51,25 +51,28 @@ pub fn instrument(bitcode: &Path, directory: &Path, link: &[String]) -> Result<T
     };
     std::fs::create_dir_all(directory)
         .map_err(|source| InstrumentError::Write { path: directory.into(), source })?;
-    let object = directory.join("traced.o");
-    let table = module::compile(bitcode, &object)?;
+    let traced = directory.join("traced.bc");
+    let table = module::transform(bitcode, &traced)?;
     let sites = directory.join("sites.json");
     write(&sites, &serde_json::to_vec(&table).expect("a site table is plain data"))?;
     let runtime = directory.join("runtime.o");
     write(&runtime, RUNTIME)?;
     let path = directory.join("traced");
-    link_binary(&object, &runtime, &path, link)?;
-    for part in [&object, &runtime] {
+    link_binary(&traced, &runtime, &path, link)?;
+    for part in [&traced, &runtime] {
         std::fs::remove_file(part).map_err(|source| InstrumentError::Write { path: part.clone(), source })?;
     }
     Ok(TracedBinary { path, sites })
 }
 
-fn link_binary(object: &Path, runtime: &Path, to: &Path, link: &[String]) -> Result<(), InstrumentError> {
+/// Clang generates the code, because it alone sets up static constructors the
+/// way today's C library runs them.
+fn link_binary(traced: &Path, runtime: &Path, to: &Path, link: &[String]) -> Result<(), InstrumentError> {
     let output = Command::new(CLANG)
+        .args(["-O1", "-Xclang", "-disable-llvm-passes", "-fPIE", "-Wno-override-module"])
         .args(["-fuse-ld=lld", "-pie", "-o"])
         .arg(to)
-        .arg(object)
+        .arg(traced)
         .arg(runtime)
         .args(link)
         .output()

@@ -14,7 +14,7 @@ use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
 use inkwell::passes::PassBuilderOptions;
-use inkwell::targets::{CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine};
+use inkwell::targets::{CodeModel, InitializationConfig, RelocMode, Target, TargetMachine};
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -30,8 +30,8 @@ const AFTER: &str = "default<O1>";
 /// The largest global that can be read through a symbolic index.
 const LARGEST_OBJECT: u64 = 4096;
 
-/// Compiles bitcode to a traced object file.
-pub fn compile(bitcode: &Path, object: &Path) -> Result<SiteTable, InstrumentError> {
+/// Turns bitcode into traced bitcode, optimised.
+pub fn transform(bitcode: &Path, traced: &Path) -> Result<SiteTable, InstrumentError> {
     let machine = target_machine()?;
     let context = Context::create();
     let module = Module::parse_bitcode_from_path(bitcode, &context).map_err(|error| {
@@ -70,9 +70,10 @@ pub fn compile(bitcode: &Path, object: &Path) -> Result<SiteTable, InstrumentErr
         .verify()
         .map_err(|error| InstrumentError::Invalid { path: bitcode.into(), reason: error.to_string() })?;
     run_passes(&module, &machine, AFTER)?;
-    machine
-        .write_to_file(&module, FileType::Object, object)
-        .map_err(|error| InstrumentError::Llvm { what: "compile the traced program", reason: error.to_string() })?;
+    if !module.write_bitcode_to_path(traced) {
+        let source = std::io::Error::other("LLVM could not write it");
+        return Err(InstrumentError::Write { path: traced.into(), source });
+    }
     Ok(table)
 }
 
@@ -171,6 +172,14 @@ fn define_tables(ir: Ir, globals: &[Value], first_model_site: u32, blocks: usize
     number("__chg_object_count", 64, count);
     number("__chg_block_count", 64, blocks as u64);
     number("__chg_first_model_site", 32, first_model_site as u64);
+    number("__chg_untraced_input", 32, reads_past_models(globals) as u64);
+}
+
+/// Streams of the C++ library read standard input in code that is not traced.
+fn reads_past_models(globals: &[Value]) -> bool {
+    globals
+        .iter()
+        .any(|global| ["_ZSt3cin", "_ZSt4wcin"].contains(&global.name().as_str()) && !global.users().is_empty())
 }
 
 fn embedded<'ctx>(context: &'ctx Context, bytes: &[u8], what: &'static str) -> Result<Module<'ctx>, InstrumentError> {

@@ -1,7 +1,8 @@
 //! Where symbolic bytes come from.
 
-use crate::{libc, shadow, state, table};
+use crate::{events, libc, shadow, state, table};
 use core::ffi::c_char;
+use trace::event::LossReason;
 use trace::layout::{InputHeader, StreamHeader, StreamKind};
 use trace::node::{Label, Node, Op};
 
@@ -19,6 +20,40 @@ pub fn streams() -> &'static [StreamHeader] {
 
 pub fn stream(number: i32) -> Option<&'static StreamHeader> {
     streams().get(usize::try_from(number).ok()?)
+}
+
+const STREAMS: usize = 64;
+
+/// How far into each stream traced code has read.
+static mut LABELLED: [u64; STREAMS] = [0; STREAMS];
+
+/// At the end of a run: did code that is not traced read input past the models?
+pub fn report_untraced_reads() {
+    for (number, stream) in streams().iter().enumerate() {
+        if stream.kind != StreamKind::Stdin as u32 || unsafe { __chg_rt_fd_stream(0) } != number as i32 {
+            continue;
+        }
+        let position = unsafe { libc::lseek(0, 0, libc::SEEK_CUR) };
+        let labelled = unsafe { (*(&raw const LABELLED))[number.min(STREAMS - 1)] };
+        if position > 0 && position as u64 > labelled {
+            untraced(number as i32);
+        }
+    }
+}
+
+/// Input that reaches the program through code that is not traced.
+fn untraced(number: i32) {
+    let label = unsafe { __chg_rt_length_label(number) };
+    events::loss(0, label, LossReason::ExternalMemory);
+}
+
+/// The program reads standard input through a library that is not traced.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_untraced_stdin() {
+    let number = unsafe { __chg_rt_fd_stream(0) };
+    if number >= 0 {
+        untraced(number);
+    }
 }
 
 const DESCRIPTORS: usize = 1024;
@@ -93,6 +128,9 @@ pub unsafe extern "C" fn __chg_rt_length_label(number: i32) -> Label {
 pub unsafe extern "C" fn __chg_rt_label_input(address: u64, bytes: u64, number: i32, offset: u64) {
     if stream(number).is_none() {
         return;
+    }
+    if let Some(seen) = unsafe { (*(&raw mut LABELLED)).get_mut(number as usize) } {
+        *seen = (*seen).max(offset + bytes);
     }
     for index in 0..bytes {
         let at = address + index;

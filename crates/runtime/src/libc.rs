@@ -39,6 +39,7 @@ pub const MAP_ANONYMOUS: c_int = 0x20;
 pub const MAP_NORESERVE: c_int = 0x4000;
 pub const MADV_NOHUGEPAGE: c_int = 15;
 pub const SEEK_SET: c_int = 0;
+pub const SEEK_CUR: c_int = 1;
 pub const EINTR: c_int = 4;
 
 unsafe extern "C" {

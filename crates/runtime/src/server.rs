@@ -220,5 +220,6 @@ fn fail(message: &[u8]) -> ! {
 /// The run ended in an orderly way.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __chg_rt_finished() {
+    inputs::report_untraced_reads();
     state::raise(layout::run_flags::FINISHED);
 }
