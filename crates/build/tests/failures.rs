@@ -167,7 +167,7 @@ fn trees_without_a_build_file() {
 fn unreadable_sources() {
     let room = Room::new();
     let path = room.write("secret.c", "int main(void) { return 0; }\n");
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).unwrap();
     // The superuser reads everything.
     match room.build(&room.files(&["secret.c"])) {
         Ok(_) => assert!(std::fs::read(&path).is_ok()),

@@ -421,7 +421,7 @@ fn class(option: &str) -> Class {
     } else if LINKER.contains(&option)
         || ["-l", "-L", "-u", "-Wl,", "-fuse-ld="]
             .iter()
-            .any(|p| is_linker_prefix(p))
+            .any(is_linker_prefix)
     {
         Class::Linker
     } else if option.starts_with("-Wp,")
