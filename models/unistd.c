@@ -8,7 +8,12 @@
 
 ssize_t __model_read(int fd, void *to, size_t n) {
     struct place *place = __mdl_place(fd);
-    if (place != NULL) return __mdl_place_read(fd, place, to, n, NULL);
+    if (place != NULL) {
+        // Programs use the count as a size and as a bound of loops, so each
+        // length is a path of its own.
+        ssize_t count = __mdl_place_read(fd, place, to, n, NULL);
+        return plain((uint64_t)count) <= 0x7ffff000 ? (ssize_t)pin((uint64_t)count) : count;
+    }
     ssize_t got = read(fd, to, n);
     if (got > 0) __chg_clear(to, (size_t)got);
     return got;
