@@ -178,10 +178,10 @@ mod tests {
                 carry = next;
             }
         }
-        for hole in 0..holes {
-            for one in 0..pigeons {
-                for other in 0..one {
-                    solver.add_clause(&[-at[one][hole], -at[other][hole]]);
+        for (one, row) in at.iter().enumerate() {
+            for other in &at[..one] {
+                for (here, there) in row.iter().zip(other) {
+                    solver.add_clause(&[-here, -there]);
                 }
             }
         }

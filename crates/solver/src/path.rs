@@ -24,6 +24,8 @@ pub(crate) struct Path {
     taken: Vec<u32>,
     round: u32,
     marks: Marks,
+    /// Positions of what is not 1 bit wide, ascending.
+    ill_typed: Vec<u32>,
 }
 
 /// Conditions that have to do with the goal.
@@ -62,6 +64,9 @@ impl Path {
         let position = self.conditions.len() as u32;
         self.conditions.push(condition);
         self.taken.push(0);
+        if arena.width(condition) != 1 {
+            self.ill_typed.push(position);
+        }
         if self.first.contains_key(&condition) {
             return;
         }
@@ -88,6 +93,8 @@ impl Path {
             }
         }
         self.taken.truncate(length);
+        self.ill_typed
+            .retain(|&position| (position as usize) < length);
         self.judged = self.judged.min(length);
         self.violated
             .retain(|&position| (position as usize) < length);
@@ -116,6 +123,13 @@ impl Path {
             .violated
             .partition_point(|&position| (position as usize) < length);
         &self.violated[..end]
+    }
+
+    /// Whether something below `length` is not a condition.
+    pub fn is_ill_typed(&self, length: usize) -> bool {
+        self.ill_typed
+            .first()
+            .is_some_and(|&first| (first as usize) < length)
     }
 
     /// First position of a condition below `length`.

@@ -145,16 +145,11 @@ impl Solver {
             self.values.reset();
             self.embedded.reset();
         }
-        if query
-            .prefix
-            .iter()
-            .chain([&query.goal])
-            .any(|&e| arena.width(e) != 1)
-        {
-            return Answer::Unknown(Reason::NotACondition);
-        }
         let length = query.prefix.len();
         self.path.follow(arena, query.prefix);
+        if arena.width(query.goal) != 1 || self.path.is_ill_typed(length) {
+            return Answer::Unknown(Reason::NotACondition);
+        }
         if self.settings.layers.simplification {
             self.statistics.simplification.asked += 1;
             if let Some(core) = self.contradiction(arena, query.goal, length) {
@@ -252,13 +247,12 @@ impl Solver {
             let verdict = timed(&mut statistics.values, || {
                 self.values.attempt(arena, trial, task)
             });
-            if let Some(verdict) = verdict
-                && (layers.reuse || believable(arena, trial, task, &verdict))
-            {
-                if layers.reuse {
+            if let Some(verdict) = verdict {
+                if confirmed(arena, trial, task, &verdict) {
                     self.reuse.learn(arena, task, &verdict);
+                    return verdict;
                 }
-                return verdict;
+                statistics.wrong_models += 1;
             }
         }
         let mut verdict = Verdict::Unknown(Reason::LayersOff);
@@ -270,7 +264,7 @@ impl Solver {
             if let Verdict::Sat(values) = &mut verdict {
                 minimise(arena, trial, task, values);
             }
-            if !believable(arena, trial, task, &verdict) {
+            if !confirmed(arena, trial, task, &verdict) {
                 statistics.wrong_models += 1;
                 verdict = Verdict::Unknown(Reason::Size);
             }
@@ -347,6 +341,17 @@ fn timed(share: &mut Share, attempt: impl FnOnce() -> Option<Verdict>) -> Option
     share.answered += u64::from(matches!(verdict, Some(Verdict::Sat(_) | Verdict::Unsat(_))));
     share.time += start.elapsed();
     verdict
+}
+
+/// Whether a model satisfies its question, by the fast evaluator.
+fn confirmed(arena: &Arena, trial: &mut Trial, task: &Task, verdict: &Verdict) -> bool {
+    let Verdict::Sat(values) = verdict else {
+        return true;
+    };
+    trial.vary(arena, values.iter().copied());
+    let good = task.all().all(|condition| trial.holds(arena, condition));
+    debug_assert_eq!(good, believable(arena, trial, task, verdict));
+    good
 }
 
 /// Whether a model satisfies its question, by the reference evaluator.

@@ -201,15 +201,15 @@ fn lies_and_deaths_are_never_models() {
 #[test]
 fn recorded_queries_replay() {
     let directory = tempfile::tempdir().unwrap();
-    let record = Some(directory.path().join("queries"));
+    let record = directory.path().join("queries");
     let (answer, solver) = ask(Settings {
-        record: record.clone(),
+        record: Some(record.clone()),
         ..Settings::default()
     });
     assert!(matches!(answer, Answer::Sat(_)));
     assert_eq!(solver.record_problem(), None);
     let mut arena = Arena::new();
-    let queries = read_recorded(&mut arena, &record.unwrap()).unwrap();
+    let queries = read_recorded(&mut arena, &record).unwrap();
     assert_eq!(queries.len(), 1);
     let (_, query) = &queries[0];
     assert_eq!(query.prefix.len(), 1);

@@ -10,9 +10,11 @@
 mod inversion;
 
 use crate::arena::{Arena, Expr};
+use crate::machine;
 use crate::task::{Layer, Task, Verdict};
 use crate::trial::Trial;
 use crate::variables::{Var, VarId};
+use changeling_trace::Op;
 use inversion::Inversion;
 use rustc_hash::FxHashMap;
 
@@ -22,6 +24,14 @@ pub(crate) struct ByteSet([u64; 4]);
 
 impl ByteSet {
     const ALL: ByteSet = ByteSet([u64::MAX; 4]);
+
+    fn of(mut member: impl FnMut(u64) -> bool) -> ByteSet {
+        let mut set = ByteSet([0; 4]);
+        for value in (0..256u64).filter(|&value| member(value)) {
+            set.0[(value / 64) as usize] |= 1 << (value % 64);
+        }
+        set
+    }
 
     fn contains(&self, value: u64) -> bool {
         value < 256 && self.0[(value / 64) as usize] >> (value % 64) & 1 == 1
@@ -162,13 +172,12 @@ impl Values {
         if let Some(&known) = self.sets.get(&condition) {
             return known;
         }
-        let mut set = ByteSet([0; 4]);
-        for value in 0..256u64 {
-            trial.vary(arena, [(var, value)]);
-            if trial.holds(arena, condition) {
-                set.0[(value / 64) as usize] |= 1 << (value % 64);
-            }
-        }
+        let set = by_form(arena, condition, 0).unwrap_or_else(|| {
+            ByteSet::of(|value| {
+                trial.vary(arena, [(var, value)]);
+                trial.holds(arena, condition)
+            })
+        });
         self.sets.insert(condition, set);
         set
     }
@@ -267,9 +276,45 @@ fn holds(
     all.then(|| Verdict::Sat(changes.to_vec()))
 }
 
+/// The set of a condition whose form says it all: comparisons of the byte itself
+/// with constants, joined by and, or, not.
+fn by_form(arena: &Arena, condition: Expr, depth: u32) -> Option<ByteSet> {
+    if depth > 8 {
+        return None;
+    }
+    if let Some(inner) = arena.complemented(condition) {
+        let set = by_form(arena, inner, depth + 1)?;
+        return Some(ByteSet(set.0.map(|word| !word)));
+    }
+    let term = arena.term(condition);
+    let is_byte = |e: Expr| arena.term(e).op == Op::Input;
+    match term.op {
+        Op::And | Op::Or => {
+            let (a, b) = (
+                by_form(arena, term.a, depth + 1)?,
+                by_form(arena, term.b, depth + 1)?,
+            );
+            let join = |i: usize| match term.op {
+                Op::And => a.0[i] & b.0[i],
+                _ => a.0[i] | b.0[i],
+            };
+            Some(ByteSet([0, 1, 2, 3].map(join)))
+        }
+        Op::Eq | Op::Ult | Op::Slt if arena.width(term.a) == 8 => {
+            let (left, right) = (arena.small(term.a), arena.small(term.b));
+            let apply = |x, y| machine::apply(term.op, 1, 8, [x, y, 0], 0) == 1;
+            match (left, right) {
+                (Some(c), None) if is_byte(term.b) => Some(ByteSet::of(|value| apply(c, value))),
+                (None, Some(c)) if is_byte(term.a) => Some(ByteSet::of(|value| apply(value, c))),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
 /// Comparisons of a length with a constant.
 fn length_range(arena: &Arena, condition: Expr) -> Option<(u64, u64)> {
-    use changeling_trace::Op;
     let (inner, negated) = match arena.complemented(condition) {
         Some(inner) => (inner, true),
         None => (condition, false),
