@@ -19,6 +19,9 @@ use std::ffi::{CStr, CString};
 /// LLVM's number for the convention that saves nearly all registers in the callee.
 const PRESERVE_MOST: u32 = 14;
 
+/// Attributes that let the optimiser drop, merge or move calls.
+const IMPURE: [&str; 2] = ["memory", "speculatable"];
+
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct Value(LLVMValueRef);
 
@@ -205,6 +208,21 @@ impl Ir {
             let kind = LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len());
             let attribute = LLVMCreateEnumAttribute(self.context, kind, 0);
             LLVMAddAttributeAtIndex(function.0, u32::MAX, attribute);
+        }
+    }
+
+    /// Takes back promises about memory, which tracing code does not keep.
+    pub fn forget_purity(&self, function: Value) {
+        for name in IMPURE {
+            let kind = self.parameter_attribute(name);
+            unsafe { LLVMRemoveEnumAttributeAtIndex(function.0, u32::MAX, kind) };
+        }
+    }
+
+    pub fn forget_purity_of_call(&self, call: Value) {
+        for name in IMPURE {
+            let kind = self.parameter_attribute(name);
+            unsafe { LLVMRemoveCallSiteEnumAttribute(call.0, u32::MAX, kind) };
         }
     }
 

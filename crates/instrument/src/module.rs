@@ -1,10 +1,11 @@
 //! The whole program: models and glue linked in, every function traced,
 //! optimised and compiled.
 
+use crate::calls::{Callee, callee_of};
 use crate::error::InstrumentError;
 use crate::function::{Pass, Slots};
 use crate::group::{Generator, Group, Labels};
-use crate::ir::{Cursor, Ir, Value};
+use crate::ir::{Cursor, Ir, Opcode, Value};
 use crate::sites::{self, Numbering};
 use crate::taint::Taint;
 use crate::redirect;
@@ -115,6 +116,7 @@ fn trace_functions(ir: Ir, models: &[Value], first_model_site: u32) -> SiteTable
     let models: HashSet<Value> = models.iter().copied().collect();
     let table = numbering.table(&functions, &models);
     let taint = Taint::of(ir, &functions);
+    forget_purity(ir, &functions);
     let slots = Slots::declare(ir);
     let globals = ir.globals();
     let mut generator = Generator::new(ir);
@@ -137,6 +139,24 @@ fn trace_functions(ir: Ir, models: &[Value], first_model_site: u32) -> SiteTable
     }
     define_tables(ir, &globals, first_model_site, numbering.block_count());
     table
+}
+
+/// Labels travel through memory beside every call, also of functions that touch
+/// none by themselves.
+fn forget_purity(ir: Ir, functions: &[Value]) {
+    for function in ir.functions() {
+        if !function.name().starts_with("llvm.") {
+            ir.forget_purity(function);
+        }
+    }
+    let instructions = functions.iter().flat_map(|function| function.blocks()).flat_map(|block| block.instructions());
+    for call in instructions {
+        if matches!(call.opcode(), Opcode::LLVMCall | Opcode::LLVMInvoke)
+            && !matches!(callee_of(call), Callee::Intrinsic(_))
+        {
+            ir.forget_purity_of_call(call);
+        }
+    }
 }
 
 /// Constants that the glue hands to the runtime at start.
