@@ -74,51 +74,17 @@ int __model_strncasecmp(const char *a, const char *b, size_t limit) {
     return compare_texts(a, b, limit, lower, strncasecmp);
 }
 
-// The C library's memcmp promises only a sign; its magnitude depends on the
-// processor and on the size. Which shape it has is found out once for each size.
-enum shape { UNKNOWN, DIFFERENCE, SIGN, COMPOSITE };
-
-// How some versions compare two or three bytes: as one large number.
-static int composite(const unsigned char *a, const unsigned char *b, size_t n) {
-    int x = (int)((unsigned)a[0] << 23 | (unsigned)a[1] << 15 | a[n - 1]);
-    int y = (int)((unsigned)b[0] << 23 | (unsigned)b[1] << 15 | b[n - 1]);
-    return x - y;
-}
-
-static enum shape shape_of(size_t n) {
-    static unsigned char known[MERGE_LIMIT + 1];
-    size_t size = n <= MERGE_LIMIT ? n : MERGE_LIMIT;
-    if (known[size] != UNKNOWN) return (enum shape)known[size];
-    unsigned char a[MERGE_LIMIT] = {0}, b[MERGE_LIMIT] = {0};
-    a[0] = 5;
-    int real = memcmp(a, b, size);
-    enum shape shape = real == 5 ? DIFFERENCE : real == 1 ? SIGN : COMPOSITE;
-    if (shape == COMPOSITE && (size < 2 || composite(a, b, size) != real)) shape = DIFFERENCE;
-    known[size] = (unsigned char)shape;
-    return shape;
-}
-
-static int shaped(const unsigned char *a, const unsigned char *b, size_t n, int difference, int real) {
-    int result = difference;
-    enum shape shape = shape_of(n);
-    if (shape == SIGN) result = (difference > 0) - (difference < 0);
-    if (shape == COMPOSITE && n <= 3) result = composite(a, b, n);
-    if ((int)plain((uint64_t)(int64_t)result) == real) return result;
-    (void)__chg_lost((uint64_t)(int64_t)difference, CHG_LOSS_EXTERNAL_CALL);
-    return real;
-}
-
+// Only the sign is promised, and the magnitude that the library gives depends
+// on the processor and on the compiler, which often does without the call.
 int __model_memcmp(const void *first, const void *second, size_t n) {
     const unsigned char *a = first;
     const unsigned char *b = second;
-    int real = memcmp(a, b, n);
     bool moving = is_moving(a) || is_moving(b) || is_labelled(n);
-    if (!moving && !__chg_symbolic(a, n) && !__chg_symbolic(b, n)) return real;
-    if (!moving && n <= MERGE_LIMIT) return shaped(a, b, n, merge_bytes(a, b, n, same), real);
+    if (!moving && !__chg_symbolic(a, n) && !__chg_symbolic(b, n)) return memcmp(a, b, n);
+    if (!moving && n <= MERGE_LIMIT) return merge_bytes(a, b, n, same);
     for (size_t i = 0; i < n; i++)
-        if (a[i] != b[i]) return shaped(a, b, n, (int)a[i] - (int)b[i], real);
+        if (a[i] != b[i]) return (int)a[i] - (int)b[i];
     return 0;
 }
 
-// Only whether it is zero can be known.
 int __model_bcmp(const void *a, const void *b, size_t n) { return __model_memcmp(a, b, n); }

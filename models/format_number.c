@@ -254,8 +254,10 @@ const char *__mdl_build_number(struct rendering *to, const struct spec *spec, ui
         int64_t extended = sign_extended(value, bits);
         bool negative = extended < 0;
         size = negative ? 0 - (uint64_t)extended : (uint64_t)extended;
-        if (negative) prefix[prefix_length++] = '-';
-        else if (spec->plus) prefix[prefix_length++] = '+';
+        if (negative) {
+            BRANCH;
+            prefix[prefix_length++] = '-';
+        } else if (spec->plus) prefix[prefix_length++] = '+';
         else if (spec->space) prefix[prefix_length++] = ' ';
     }
 
@@ -269,8 +271,11 @@ const char *__mdl_build_number(struct rendering *to, const struct spec *spec, ui
     } while (power != 0 && size >= power);
     bool zero = false;
     if (count == 1 && (spec->precision == 0 || spec->alternate)) {
-        zero = size == 0;
-        if (zero && spec->precision == 0) count = 0;
+        if (size == 0) {
+            BRANCH;
+            zero = true;
+            if (spec->precision == 0) count = 0;
+        }
     }
     if (spec->alternate && base == 16 && !zero) {
         prefix[prefix_length++] = '0';

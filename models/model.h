@@ -34,6 +34,10 @@ static inline uint64_t plain(uint64_t v) {
     return slot;
 }
 
+// Keeps the optimiser from making a branch a selection: a place in memory must
+// be decided by the path, not by an expression.
+#define BRANCH __asm__ volatile("")
+
 // Makes a value concrete by branches on its bits: nothing is lost, other values
 // are other paths. For values that are small and few, such as lengths.
 static inline uint64_t pin(uint64_t v) {

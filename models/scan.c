@@ -112,6 +112,7 @@ static enum outcome scan_integer(struct scan *scan, struct directive *directive)
         if (width > 0) width--;
         c = source_get(source);
         if (width != 0 && (c | 32) == 'x') {
+            BRANCH;
             base = 16;
             if (width > 0) width--;
             c = source_get(source);

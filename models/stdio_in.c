@@ -126,29 +126,34 @@ static ssize_t get_delimited(char **line, size_t *size, int delimiter, struct in
     }
     size_t length = 0;
     bool ended = false;
+    // A part goes up to the delimiter or the end of what is at hand; `left`
+    // bytes of it are still to come.
     unsigned char *part = NULL;
+    size_t count = 0, left = 0;
     while (!ended) {
-        // A part goes up to the delimiter or the end of what is at hand.
-        size_t most = input->pushed_count - input->returned;
+        size_t pushed = input->pushed_count - input->returned;
         unsigned char c;
         if (!__mdl_input_next(input, &c)) break;
-        if (most == 0) most = 1 + input->returned + held(input);
-        unsigned char *longer = realloc(part, most);
-        if (longer == NULL) break;
-        part = longer;
-        size_t count = 0;
-        while (true) {
-            part[count++] = c;
-            ended = delimiter != EOF && c == (unsigned char)delimiter;
-            if (ended || count == most) break;
-            if (!__mdl_input_next(input, &c)) break;
+        if (left == 0) {
+            left = pushed > 0 ? pushed : 1 + input->returned + held(input);
+            unsigned char *longer = realloc(part, left);
+            if (longer == NULL) break;
+            part = longer;
         }
+        part[count++] = c;
+        left--;
+        if (delimiter != EOF && c == (unsigned char)delimiter) {
+            BRANCH;
+            ended = true;
+        }
+        if (!ended && left > 0) continue;
         if (!make_room(line, size, length + count + 1)) {
             free(part);
             return -1;
         }
         memcpy(*line + length, part, count);
         length += count;
+        count = left = 0;
     }
     free(part);
     if (length == 0 || (input->file->_flags & ERROR_FLAG) != 0) return -1;

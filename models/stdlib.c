@@ -35,9 +35,15 @@ void *__model_bsearch(const void *key, const void *base, size_t count, size_t si
         size_t middle = (low + high) / 2;
         const char *element = (const char *)base + middle * size;
         int order = compare(key, element);
-        if (order < 0) high = middle;
-        else if (order > 0) low = middle + 1;
-        else return (void *)element;
+        if (order < 0) {
+            BRANCH;
+            high = middle;
+        } else if (order > 0) {
+            BRANCH;
+            low = middle + 1;
+        } else {
+            return (void *)element;
+        }
     }
     return NULL;
 }
@@ -61,15 +67,16 @@ static void merge_elements(const struct sort *sort, char *base, size_t count) {
     merge_elements(sort, b, right);
     char *out = sort->scratch;
     while (left > 0 && right > 0) {
-        char **from = &b;
         if (sort->compare(a, b, sort->context) <= 0) {
-            from = &a;
+            BRANCH;
+            memcpy(out, a, sort->size);
+            a += sort->size;
             left--;
         } else {
+            memcpy(out, b, sort->size);
+            b += sort->size;
             right--;
         }
-        memcpy(out, *from, sort->size);
-        *from += sort->size;
         out += sort->size;
     }
     if (left > 0) memcpy(out, a, left * sort->size);
@@ -88,6 +95,7 @@ static void merge_pointers(const struct sort *sort, char **base, size_t count, c
     char **out = scratch;
     while (left > 0 && right > 0) {
         if (sort->compare(*a, *b, sort->context) <= 0) {
+            BRANCH;
             *out++ = *a++;
             left--;
         } else {

@@ -34,7 +34,9 @@ char *__model_strchr(const char *s, int c) {
     char wanted = (char)c;
     size_t i = 0;
     while (!((s[i] == wanted) | (s[i] == 0))) i++;
-    return s[i] == wanted ? (char *)s + i : NULL;
+    if (s[i] != wanted) return NULL;
+    BRANCH;
+    return (char *)s + i;
 }
 
 char *__model_index(const char *s, int c) { return __model_strchr(s, c); }
@@ -127,7 +129,9 @@ size_t __model_strcspn(const char *s, const char *set) {
 
 char *__model_strpbrk(const char *s, const char *set) {
     s += __model_strcspn(s, set);
-    return *s != 0 ? (char *)s : NULL;
+    if (*s == 0) return NULL;
+    BRANCH;
+    return (char *)s;
 }
 
 // --- tokens

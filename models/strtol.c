@@ -20,19 +20,24 @@ static bool parse(const char *text, char **end, int base, bool binary, struct pa
     size_t i = 0;
     while (is_space(s[i])) i++;
     if (s[i] == '-') {
+        BRANCH;
         parsed->negative = true;
         i++;
     } else if (s[i] == '+') {
+        BRANCH;
         i++;
     }
 
     size_t prefix = 0;
     if (base == 0 || base == 16 || (binary && base == 2)) {
         if (s[i] == '0') {
+            BRANCH;
             if (base != 2 && (s[i + 1] | 32) == 'x') {
+                BRANCH;
                 base = 16;
                 prefix = 2;
             } else if (binary && base != 16 && (s[i + 1] | 32) == 'b') {
+                BRANCH;
                 base = 2;
                 prefix = 2;
             } else if (base == 0) {
