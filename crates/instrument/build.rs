@@ -25,7 +25,13 @@ fn main() {
 /// caches of traced programs are keyed by it.
 fn identify(root: &Path) {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for place in ["crates/trace/src", "crates/runtime/src", "crates/instrument/src", "crates/instrument/glue", "models"] {
+    for place in [
+        "crates/trace/src",
+        "crates/runtime/src",
+        "crates/instrument/src",
+        "crates/instrument/glue",
+        "models",
+    ] {
         let directory = root.join(place);
         println!("cargo::rerun-if-changed={}", directory.display());
         let mut files: Vec<PathBuf> = std::fs::read_dir(&directory)
@@ -45,16 +51,40 @@ fn identify(root: &Path) {
 
 fn build_runtime(root: &Path, out: &Path) {
     for name in ["trace", "runtime"] {
-        println!("cargo::rerun-if-changed={}", root.join("crates").join(name).join("src").display());
+        println!(
+            "cargo::rerun-if-changed={}",
+            root.join("crates").join(name).join("src").display()
+        );
     }
     let rustc = env::var_os("RUSTC").unwrap_or("rustc".into());
     let library = |name: &str, kind: &str| {
         let mut command = Command::new(&rustc);
         command
-            .args(["--edition", "2024", "--crate-type", kind, "--crate-name"])
+            .args([
+                "--edition",
+                "2024",
+                "--crate-type",
+                kind,
+                "--cfg",
+                "feature=\"embedded\"",
+                "--crate-name",
+            ])
             .arg(format!("changeling_{name}"))
-            .args(["-C", "opt-level=3", "-C", "panic=abort", "-C", "overflow-checks=off"])
-            .args(["-C", "codegen-units=1", "-C", "relocation-model=pic", "--out-dir"])
+            .args([
+                "-C",
+                "opt-level=3",
+                "-C",
+                "panic=abort",
+                "-C",
+                "overflow-checks=off",
+            ])
+            .args([
+                "-C",
+                "codegen-units=1",
+                "-C",
+                "relocation-model=pic",
+                "--out-dir",
+            ])
             .arg(out)
             .arg(root.join("crates").join(name).join("src/lib.rs"));
         command
@@ -74,7 +104,11 @@ fn build_runtime(root: &Path, out: &Path) {
         .arg(&joined)
         .arg(out.join("libchangeling_runtime.a")));
     run(Command::new(OBJCOPY)
-        .args(["--wildcard", "--keep-global-symbol=__chg_*", "--strip-debug"])
+        .args([
+            "--wildcard",
+            "--keep-global-symbol=__chg_*",
+            "--strip-debug",
+        ])
         .arg(&joined)
         .arg(out.join("runtime.o")));
 }
@@ -91,18 +125,29 @@ fn build_models(directory: &Path, out: &Path) {
         .iter()
         .map(|source| {
             let name = source.file_stem().expect("a source has a name");
-            let part = out.join("model-").with_file_name(format!("model-{}.bc", name.display()));
+            let part = out
+                .join("model-")
+                .with_file_name(format!("model-{}.bc", name.display()));
             compile(source, &part, &["-fno-builtin", "-g"]);
             part
         })
         .collect();
-    run(Command::new(LINK).arg("-o").arg(out.join("models.bc")).args(&parts));
+    run(Command::new(LINK)
+        .arg("-o")
+        .arg(out.join("models.bc"))
+        .args(&parts));
 }
 
 fn compile(source: &Path, to: &Path, flags: &[&str]) {
     println!("cargo::rerun-if-changed={}", source.display());
     run(Command::new(CLANG)
-        .args(["-O1", "-fPIE", "-fno-vectorize", "-fno-slp-vectorize", "-fno-stack-protector"])
+        .args([
+            "-O1",
+            "-fPIE",
+            "-fno-vectorize",
+            "-fno-slp-vectorize",
+            "-fno-stack-protector",
+        ])
         .args(["-U_FORTIFY_SOURCE", "-emit-llvm", "-c", "-o"])
         .arg(to)
         .args(flags)

@@ -40,8 +40,14 @@ impl Pass<'_> {
             Leaf::Bits(bits) if bits <= 64 => {
                 let mut arguments = vec![Argument::Word(Word::User(pointer))];
                 if address == Label::Zero {
-                    arguments.extend([Argument::Number(bits), Argument::Word(value), Argument::Number(site)]);
-                    return self.group.loaded("__chg_rt_load", arguments, (pointer, bytes));
+                    arguments.extend([
+                        Argument::Number(bits),
+                        Argument::Word(value),
+                        Argument::Number(site),
+                    ]);
+                    return self
+                        .group
+                        .loaded("__chg_rt_load", arguments, (pointer, bytes));
                 }
                 arguments.extend([
                     Argument::Label(address),
@@ -50,7 +56,8 @@ impl Pass<'_> {
                     Argument::Number(site),
                     Argument::Word(Word::User(base_of(pointer))),
                 ]);
-                self.group.loaded("__chg_rt_load_at", arguments, (pointer, bytes))
+                self.group
+                    .loaded("__chg_rt_load_at", arguments, (pointer, bytes))
             }
             Leaf::Bits(bits) => {
                 self.concretize(i, address, Word::User(pointer), LossReason::LoadAddress);
@@ -60,7 +67,8 @@ impl Pass<'_> {
                     Argument::Number(site),
                     Argument::Wide(value),
                 ];
-                self.group.loaded("__chg_rt_wide_load", arguments, (pointer, bytes))
+                self.group
+                    .loaded("__chg_rt_wide_load", arguments, (pointer, bytes))
             }
             Leaf::Opaque => {
                 self.concretize(i, address, Word::User(pointer), LossReason::LoadAddress);
@@ -73,14 +81,19 @@ impl Pass<'_> {
     /// A float from labelled memory: the bits are fixed to what they are.
     fn opaque_load(&mut self, site: u32, pointer: Value, ty: Type, value: Word) {
         let bytes = self.ir.store_size(ty);
-        if matches!(ty.kind(), Kind::LLVMFloatTypeKind | Kind::LLVMDoubleTypeKind) {
+        if matches!(
+            ty.kind(),
+            Kind::LLVMFloatTypeKind | Kind::LLVMDoubleTypeKind
+        ) {
             let arguments = vec![
                 Argument::Word(Word::User(pointer)),
                 Argument::Number(bytes as u32 * 8),
                 Argument::Word(value.clone()),
                 Argument::Number(site),
             ];
-            let label = self.group.loaded("__chg_rt_load", arguments, (pointer, bytes));
+            let label = self
+                .group
+                .loaded("__chg_rt_load", arguments, (pointer, bytes));
             self.group.effect(
                 "__chg_rt_concretize",
                 vec![
@@ -98,7 +111,8 @@ impl Pass<'_> {
             Argument::Number(LossReason::Unsupported as u32),
             Argument::Number(site),
         ];
-        self.group.stored("__chg_rt_lost_memory", arguments, (pointer, bytes.min(32)));
+        self.group
+            .stored("__chg_rt_lost_memory", arguments, (pointer, bytes.min(32)));
     }
 
     pub fn store(&mut self, i: Value) {
@@ -138,22 +152,30 @@ impl Pass<'_> {
                     Argument::Number(self.site(i)),
                     Argument::Word(Word::User(base_of(pointer))),
                 ];
-                self.group.stored("__chg_rt_store_at", arguments, (pointer, bytes));
+                self.group
+                    .stored("__chg_rt_store_at", arguments, (pointer, bytes));
             }
             Leaf::Bits(bits) if bits <= 64 => {
                 let arguments = vec![at, Argument::Number(bits), Argument::Label(label)];
-                self.group.stored("__chg_rt_store", arguments, (pointer, bytes));
+                self.group
+                    .stored("__chg_rt_store", arguments, (pointer, bytes));
             }
             Leaf::Bits(bits) => {
                 self.concretize(i, address, Word::User(pointer), LossReason::StoreAddress);
-                let arguments =
-                    vec![at, Argument::Number(bits), Argument::Label(label), Argument::Wide(value)];
-                self.group.stored("__chg_rt_wide_store", arguments, (pointer, bytes));
+                let arguments = vec![
+                    at,
+                    Argument::Number(bits),
+                    Argument::Label(label),
+                    Argument::Wide(value),
+                ];
+                self.group
+                    .stored("__chg_rt_wide_store", arguments, (pointer, bytes));
             }
             Leaf::Opaque => {
                 self.concretize(i, address, Word::User(pointer), LossReason::StoreAddress);
                 let arguments = vec![at, Argument::Word(Word::Constant(bytes))];
-                self.group.stored("__chg_rt_clear", arguments, (pointer, bytes.min(32)));
+                self.group
+                    .stored("__chg_rt_clear", arguments, (pointer, bytes.min(32)));
             }
         }
     }
@@ -174,8 +196,13 @@ impl Pass<'_> {
         }
         self.cursor.before(access);
         let address = self.cursor.as_int(pointer, 64);
-        let sum = self.cursor.binary(crate::ir::Opcode::LLVMAdd, address, self.ir.constant(64, offset));
-        self.cursor.cast(crate::ir::Opcode::LLVMIntToPtr, sum, self.ir.ptr())
+        let sum = self.cursor.binary(
+            crate::ir::Opcode::LLVMAdd,
+            address,
+            self.ir.constant(64, offset),
+        );
+        self.cursor
+            .cast(crate::ir::Opcode::LLVMIntToPtr, sum, self.ir.ptr())
     }
 
     fn flush_after(&mut self, i: Value) {
@@ -187,7 +214,13 @@ impl Pass<'_> {
     pub fn read_modify_write(&mut self, i: Value) {
         let (pointer, operand) = (i.operand(0), i.operand(1));
         let parts = leaves::parts(self.ir, i.ty());
-        let [Part { leaf: Leaf::Bits(bits @ 1..=64), .. }] = parts[..] else {
+        let [
+            Part {
+                leaf: Leaf::Bits(bits @ 1..=64),
+                ..
+            },
+        ] = parts[..]
+        else {
             self.concretize_parts(i, operand, LossReason::Unsupported);
             self.flush(i);
             return;
@@ -208,7 +241,9 @@ impl Pass<'_> {
         let new = match i.rmw_operation() {
             RmwOp::LLVMAtomicRMWBinOpXchg => given,
             operation => match atomic_operator(operation) {
-                Some(op) => self.group.label("__chg_rt_atomic", arguments(op, old, given)),
+                Some(op) => self
+                    .group
+                    .label("__chg_rt_atomic", arguments(op, old, given)),
                 None => {
                     self.concretize(i, old, Word::User(i), LossReason::Unsupported);
                     self.concretize(i, given, Word::User(operand), LossReason::Unsupported);
@@ -216,8 +251,16 @@ impl Pass<'_> {
                 }
             },
         };
-        let store = vec![Argument::Word(Word::User(pointer)), Argument::Number(bits), Argument::Label(new)];
-        self.group.stored("__chg_rt_store", store, (pointer, self.ir.store_size(i.ty())));
+        let store = vec![
+            Argument::Word(Word::User(pointer)),
+            Argument::Number(bits),
+            Argument::Label(new),
+        ];
+        self.group.stored(
+            "__chg_rt_store",
+            store,
+            (pointer, self.ir.store_size(i.ty())),
+        );
         self.give(i, old);
         self.flush_after(i);
     }
@@ -229,7 +272,11 @@ impl Pass<'_> {
             Argument::Word(value),
             Argument::Number(self.site(i)),
         ];
-        self.group.loaded("__chg_rt_load", arguments, (pointer, (bits as u64).div_ceil(8)))
+        self.group.loaded(
+            "__chg_rt_load",
+            arguments,
+            (pointer, (bits as u64).div_ceil(8)),
+        )
     }
 
     /// Gives the old value and whether it was the expected one; memory gets the
@@ -269,8 +316,16 @@ impl Pass<'_> {
                 Argument::Flag(done),
             ],
         );
-        let store = vec![Argument::Word(Word::User(pointer)), Argument::Number(bits), Argument::Label(kept)];
-        self.group.stored("__chg_rt_store", store, (pointer, (bits as u64).div_ceil(8)));
+        let store = vec![
+            Argument::Word(Word::User(pointer)),
+            Argument::Number(bits),
+            Argument::Label(kept),
+        ];
+        self.group.stored(
+            "__chg_rt_store",
+            store,
+            (pointer, (bits as u64).div_ceil(8)),
+        );
         self.group.assign(&mut self.labels, i, vec![old, equal]);
         self.flush_after(i);
     }

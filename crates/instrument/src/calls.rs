@@ -114,7 +114,8 @@ impl Pass<'_> {
             for label in self.labels_of(argument) {
                 if slot < ARGUMENT_SLOTS {
                     let value = self.label_value(label);
-                    self.cursor.store(value, self.ir.offset(self.slots.args, 4 * slot as u64));
+                    self.cursor
+                        .store(value, self.ir.offset(self.slots.args, 4 * slot as u64));
                 }
                 slot += 1;
             }
@@ -142,13 +143,18 @@ impl Pass<'_> {
             }
         }
         let bytes = self.ir.constant(64, overflow);
-        self.cursor.store(bytes, self.ir.offset(self.slots.variable, 8));
+        self.cursor
+            .store(bytes, self.ir.offset(self.slots.variable, 8));
         for (argument, offset, bits, source) in labelled {
             let label = self.label(argument);
             if !source && label == Label::Zero {
                 continue;
             }
-            let source = if source { Word::User(argument) } else { Word::Constant(0) };
+            let source = if source {
+                Word::User(argument)
+            } else {
+                Word::Constant(0)
+            };
             let arguments = vec![
                 Argument::Label(label),
                 Argument::Number(bits),
@@ -159,7 +165,8 @@ impl Pass<'_> {
                 // A structure: its own shadow says whether there is anything to tell.
                 Word::User(pointer) => {
                     let bytes = u64::from(bits / 8).min(SMALL);
-                    self.group.stored("__chg_va_add", arguments, (pointer, bytes));
+                    self.group
+                        .stored("__chg_va_add", arguments, (pointer, bytes));
                 }
                 _ => self.group.effect("__chg_va_add", arguments),
             }
@@ -182,7 +189,8 @@ impl Pass<'_> {
         self.cursor.before(after);
         let valid = target.is_none().then(|| {
             let from = self.cursor.load(self.ir.ptr(), self.slots.returned);
-            self.cursor.compare(Predicate::LLVMIntEQ, from, call.callee())
+            self.cursor
+                .compare(Predicate::LLVMIntEQ, from, call.callee())
         });
         let labels = self.slot_labels(call.ty(), self.slots.rets, 0, RESULT_SLOTS, valid);
         self.group.assign(&mut self.labels, call, labels);
@@ -233,7 +241,8 @@ impl Pass<'_> {
             }
             let count = leaves::parts(self.ir, parameter.ty()).len();
             if self.taint.contains(parameter) {
-                let labels = self.slot_labels(parameter.ty(), self.slots.args, slot, ARGUMENT_SLOTS, valid);
+                let labels =
+                    self.slot_labels(parameter.ty(), self.slots.args, slot, ARGUMENT_SLOTS, valid);
                 self.group.assign(&mut self.labels, parameter, labels);
             }
             slot += count;
@@ -256,7 +265,9 @@ impl Pass<'_> {
             // caller's structure has no labels, like unmapped shadow.
             from = self.cursor.select(valid, from, self.ir.constant(64, 0));
         }
-        let copy = self.generator.runtime("__chg_rt_copy", false, &[to, from, size]);
+        let copy = self
+            .generator
+            .runtime("__chg_rt_copy", false, &[to, from, size]);
         self.cursor.call(copy, &[to, from, size]);
     }
 
@@ -272,9 +283,15 @@ impl Pass<'_> {
         // Whoever calls `main` looks at its result as well.
         let asked = self.taint.returns(function) || function.name() == "main";
         if asked || self.taint.address_taken.contains(&function) {
-            for (slot, label) in self.labels_of(value).into_iter().enumerate().take(RESULT_SLOTS) {
+            for (slot, label) in self
+                .labels_of(value)
+                .into_iter()
+                .enumerate()
+                .take(RESULT_SLOTS)
+            {
                 let label = self.label_value(label);
-                self.cursor.store(label, self.ir.offset(self.slots.rets, 4 * slot as u64));
+                self.cursor
+                    .store(label, self.ir.offset(self.slots.rets, 4 * slot as u64));
             }
         }
         if self.taint.address_taken.contains(&function) {
@@ -307,7 +324,8 @@ impl Pass<'_> {
             Argument::Number(LossReason::ExternalMemory as u32),
             Argument::Number(self.site(call)),
         ];
-        self.group.stored("__chg_rt_lost_memory", arguments, (pointer, 4));
+        self.group
+            .stored("__chg_rt_lost_memory", arguments, (pointer, 4));
     }
 
     fn assembler(&mut self, call: Value, code: Value) {
@@ -346,10 +364,16 @@ fn argument_place(
     };
     if let Some(ty) = pass.ir.byval_argument(call, index) {
         let size = pass.ir.abi_size(ty);
-        return Some((in_memory(size, pass.ir.abi_alignment(ty) as u64), (size * 8) as u32, true));
+        return Some((
+            in_memory(size, pass.ir.abi_alignment(ty) as u64),
+            (size * 8) as u32,
+            true,
+        ));
     }
     match leaves::leaf(pass.ir, argument.ty()) {
-        Leaf::Bits(bits) if bits <= 64 && argument.ty().kind() != crate::ir::Kind::LLVMVectorTypeKind => {
+        Leaf::Bits(bits)
+            if bits <= 64 && argument.ty().kind() != crate::ir::Kind::LLVMVectorTypeKind =>
+        {
             if *registers < 6 {
                 let at = *registers * 8;
                 *registers += 1;

@@ -18,7 +18,13 @@ pub enum InstrumentError {
     #[error("linking the traced program failed:\n{output}")]
     Link { output: String },
     #[error("{path} cannot be written: {source}")]
-    Write { path: PathBuf, source: std::io::Error },
+    Write {
+        path: PathBuf,
+        source: std::io::Error,
+    },
     #[error("{tool} could not be started: {source}; run `changeling doctor`")]
-    Tool { tool: &'static str, source: std::io::Error },
+    Tool {
+        tool: &'static str,
+        source: std::io::Error,
+    },
 }

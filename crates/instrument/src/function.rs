@@ -69,8 +69,10 @@ impl Pass<'_> {
         let Some(&entry) = order.first() else {
             return;
         };
-        let bodies: Vec<(Block, Vec<Value>)> =
-            order.iter().map(|block| (*block, block.instructions())).collect();
+        let bodies: Vec<(Block, Vec<Value>)> = order
+            .iter()
+            .map(|block| (*block, block.instructions()))
+            .collect();
         let phis = self.label_phis(&bodies);
         self.enter(entry);
         for (block, instructions) in &bodies {
@@ -97,7 +99,10 @@ impl Pass<'_> {
     fn label_phis(&mut self, bodies: &[(Block, Vec<Value>)]) -> Vec<(Value, Vec<Option<Value>>)> {
         let mut made = Vec::new();
         for (_, instructions) in bodies {
-            for &phi in instructions.iter().take_while(|value| value.opcode() == Opcode::LLVMPHI) {
+            for &phi in instructions
+                .iter()
+                .take_while(|value| value.opcode() == Opcode::LLVMPHI)
+            {
                 if !self.taint.contains(phi) || phi.incoming().len() == 1 {
                     continue;
                 }
@@ -105,9 +110,13 @@ impl Pass<'_> {
                 let parts = leaves::parts(self.ir, phi.ty());
                 let labels: Vec<Option<Value>> = parts
                     .iter()
-                    .map(|part| (part.leaf != Leaf::Opaque).then(|| self.cursor.phi(self.ir.int(32))))
+                    .map(|part| {
+                        (part.leaf != Leaf::Opaque).then(|| self.cursor.phi(self.ir.int(32)))
+                    })
                     .collect();
-                let known = labels.iter().map(|label| label.map_or(Label::Zero, Label::Known));
+                let known = labels
+                    .iter()
+                    .map(|label| label.map_or(Label::Zero, Label::Known));
                 self.labels.insert(phi, known.collect());
                 made.push((phi, labels));
             }
@@ -136,7 +145,9 @@ impl Pass<'_> {
         self.receive_parameters(self.function, first);
         if self.function.is_variadic_function() {
             self.cursor.before(first);
-            let saved = self.cursor.alloca(self.ir.array(self.ir.int(64), VARIABLE_WORDS));
+            let saved = self
+                .cursor
+                .alloca(self.ir.array(self.ir.int(64), VARIABLE_WORDS));
             let save = self.generator.runtime("__chg_va_save", false, &[saved]);
             self.cursor.call(save, &[saved]);
             self.saved_variable_arguments = Some(saved);
@@ -144,7 +155,8 @@ impl Pass<'_> {
     }
 
     fn mark_covered(&mut self, block: Block) {
-        let (Some(number), Some(place)) = (self.numbering.block(block), block.first_insertion()) else {
+        let (Some(number), Some(place)) = (self.numbering.block(block), block.first_insertion())
+        else {
             return;
         };
         self.cursor.before(place);
@@ -243,16 +255,18 @@ impl Pass<'_> {
             self.cursor.as_int(i, 64),
             self.cursor.binary(Opcode::LLVMMul, each, number),
         ];
-        let add = self.generator.runtime("__chg_rt_stack_add", false, &arguments);
+        let add = self
+            .generator
+            .runtime("__chg_rt_stack_add", false, &arguments);
         self.cursor.call(add, &arguments);
     }
 
     fn frame_address(&self) -> Value {
         let name = "llvm.frameaddress.p0";
-        let function = self
-            .ir
-            .function(name)
-            .unwrap_or_else(|| self.ir.add_function(name, self.ir.ptr(), &[self.ir.int(32)]));
+        let function = self.ir.function(name).unwrap_or_else(|| {
+            self.ir
+                .add_function(name, self.ir.ptr(), &[self.ir.int(32)])
+        });
         self.cursor.call(function, &[self.ir.constant(32, 0)])
     }
 
@@ -268,7 +282,10 @@ impl Pass<'_> {
 
     /// The label of a value that is no aggregate.
     pub fn label(&self, value: Value) -> Label {
-        self.labels.get(&value).and_then(|labels| labels.first().copied()).unwrap_or(Label::Zero)
+        self.labels
+            .get(&value)
+            .and_then(|labels| labels.first().copied())
+            .unwrap_or(Label::Zero)
     }
 
     pub fn give(&mut self, value: Value, label: Label) {
@@ -313,7 +330,11 @@ impl Pass<'_> {
         };
         let parts = leaves::parts(self.ir, value.ty());
         for (label, part) in labels.into_iter().zip(parts) {
-            let word = if part.path.is_empty() { Word::User(value) } else { Word::Part(value, part.path) };
+            let word = if part.path.is_empty() {
+                Word::User(value)
+            } else {
+                Word::Part(value, part.path)
+            };
             self.concretize(at, label, word, reason);
         }
     }

@@ -74,24 +74,54 @@ impl Group {
         if !any_label(&arguments) {
             return Label::Zero;
         }
-        self.push(Step { function, arguments, result: true, cells: None })
+        self.push(Step {
+            function,
+            arguments,
+            result: true,
+            cells: None,
+        })
     }
 
     /// Adds a step that gives the label of loaded memory.
-    pub fn loaded(&mut self, function: &'static str, arguments: Vec<Argument>, cells: (Value, u64)) -> Label {
-        self.push(Step { function, arguments, result: true, cells: Some(cells) })
+    pub fn loaded(
+        &mut self,
+        function: &'static str,
+        arguments: Vec<Argument>,
+        cells: (Value, u64),
+    ) -> Label {
+        self.push(Step {
+            function,
+            arguments,
+            result: true,
+            cells: Some(cells),
+        })
     }
 
     /// Adds a step for its effect, which matters only if a label goes in.
     pub fn effect(&mut self, function: &'static str, arguments: Vec<Argument>) {
         if any_label(&arguments) {
-            self.push(Step { function, arguments, result: false, cells: None });
+            self.push(Step {
+                function,
+                arguments,
+                result: false,
+                cells: None,
+            });
         }
     }
 
     /// Adds a step for its effect on memory.
-    pub fn stored(&mut self, function: &'static str, arguments: Vec<Argument>, cells: (Value, u64)) {
-        self.push(Step { function, arguments, result: false, cells: Some(cells) });
+    pub fn stored(
+        &mut self,
+        function: &'static str,
+        arguments: Vec<Argument>,
+        cells: (Value, u64),
+    ) {
+        self.push(Step {
+            function,
+            arguments,
+            result: false,
+            cells: Some(cells),
+        });
     }
 
     fn push(&mut self, step: Step) -> Label {
@@ -125,7 +155,9 @@ impl Group {
             HashMap::new()
         };
         for (step, holders) in &group.holders {
-            let label = values.get(step).map_or(Label::Zero, |value| Label::Known(*value));
+            let label = values
+                .get(step)
+                .map_or(Label::Zero, |value| Label::Known(*value));
             for holder in holders {
                 for slot in labels.get_mut(holder).into_iter().flatten() {
                     if *slot == Label::Step(*step) {
@@ -142,7 +174,9 @@ impl Group {
             .holders
             .iter()
             .filter(|(_, holders)| {
-                holders.iter().any(|holder| holder.users().iter().any(|user| self.is_outside(*user)))
+                holders
+                    .iter()
+                    .any(|holder| holder.users().iter().any(|user| self.is_outside(*user)))
             })
             .map(|(step, _)| *step)
             .collect();
@@ -204,21 +238,35 @@ impl Generator {
 
     /// Writes the two functions and the call of the first; returns the labels
     /// that are used outside.
-    fn write(&mut self, group: &Group, needed: &[bool], live: &[usize], before: Value) -> HashMap<usize, Value> {
-        let steps: Vec<(usize, &Step)> =
-            group.steps.iter().enumerate().filter(|(index, _)| needed[*index]).collect();
+    fn write(
+        &mut self,
+        group: &Group,
+        needed: &[bool],
+        live: &[usize],
+        before: Value,
+    ) -> HashMap<usize, Value> {
+        let steps: Vec<(usize, &Step)> = group
+            .steps
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| needed[*index])
+            .collect();
         let inputs = inputs(&steps);
         let types: Vec<Type> = inputs.iter().map(|value| value.ty()).collect();
         let result = self.result_type(live.len());
         self.count += 1;
-        let slow = self.ir.add_function(&format!("__chg_slow_{}", self.count), result, &types);
+        let slow = self
+            .ir
+            .add_function(&format!("__chg_slow_{}", self.count), result, &types);
         slow.set_internal();
         slow.set_preserve_most();
         for attribute in ["noinline", "cold", "nounwind"] {
             self.ir.attribute(slow, attribute);
         }
         self.write_slow(slow, &inputs, &steps, live);
-        let test = self.ir.add_function(&format!("__chg_group_{}", self.count), result, &types);
+        let test = self
+            .ir
+            .add_function(&format!("__chg_group_{}", self.count), result, &types);
         test.set_internal();
         for attribute in ["alwaysinline", "nounwind"] {
             self.ir.attribute(test, attribute);
@@ -247,8 +295,11 @@ impl Generator {
 
     fn write_test(&self, test: Value, slow: Value, inputs: &[Value], steps: &[(usize, &Step)]) {
         let parameters = test.parameters();
-        let places: HashMap<Value, Value> =
-            inputs.iter().copied().zip(parameters.iter().copied()).collect();
+        let places: HashMap<Value, Value> = inputs
+            .iter()
+            .copied()
+            .zip(parameters.iter().copied())
+            .collect();
         let entry = self.ir.append_block(test, "");
         let symbolic = self.ir.append_block(test, "");
         let concrete = self.ir.append_block(test, "");
@@ -269,7 +320,9 @@ impl Generator {
                 any = self.cursor.or(any, cells);
             }
         }
-        let found = self.cursor.compare(Predicate::LLVMIntNE, any, self.ir.constant(64, 0));
+        let found = self
+            .cursor
+            .compare(Predicate::LLVMIntNE, any, self.ir.constant(64, 0));
         let branch = self.cursor.branch(found, symbolic, concrete);
         self.ir.unlikely(branch);
         self.cursor.end_of(symbolic);
@@ -287,7 +340,11 @@ impl Generator {
         let address = c.as_int(pointer, 64);
         let low = c.binary(Opcode::LLVMAnd, address, self.ir.constant(64, SHADOW_MASK));
         let scaled = c.binary(Opcode::LLVMShl, low, self.ir.constant(64, 2));
-        let first = c.binary(Opcode::LLVMAdd, scaled, self.ir.constant(64, SHADOW_ADDRESS));
+        let first = c.binary(
+            Opcode::LLVMAdd,
+            scaled,
+            self.ir.constant(64, SHADOW_ADDRESS),
+        );
         let at = |offset: u64| {
             let address = c.binary(Opcode::LLVMAdd, first, self.ir.constant(64, offset));
             c.cast(Opcode::LLVMIntToPtr, address, self.ir.ptr())
@@ -303,7 +360,13 @@ impl Generator {
         any
     }
 
-    fn write_slow(&mut self, slow: Value, inputs: &[Value], steps: &[(usize, &Step)], live: &[usize]) {
+    fn write_slow(
+        &mut self,
+        slow: Value,
+        inputs: &[Value],
+        steps: &[(usize, &Step)],
+        live: &[usize],
+    ) {
         let places: HashMap<Value, Value> = inputs.iter().copied().zip(slow.parameters()).collect();
         let entry = self.ir.append_block(slow, "");
         self.cursor.end_of(entry);
@@ -371,12 +434,16 @@ impl Generator {
                 c.as_int(part, bits)
             }
             Word::Constant(value) => self.ir.constant(bits, *value),
-            Word::Sum(a, b) => {
-                c.binary(Opcode::LLVMAdd, self.word(a, bits, places), self.word(b, bits, places))
-            }
-            Word::Scaled(a, scale) => {
-                c.binary(Opcode::LLVMMul, self.word(a, bits, places), self.ir.constant(bits, *scale))
-            }
+            Word::Sum(a, b) => c.binary(
+                Opcode::LLVMAdd,
+                self.word(a, bits, places),
+                self.word(b, bits, places),
+            ),
+            Word::Scaled(a, scale) => c.binary(
+                Opcode::LLVMMul,
+                self.word(a, bits, places),
+                self.ir.constant(bits, *scale),
+            ),
         }
     }
 
@@ -386,7 +453,9 @@ impl Generator {
         *self.runtime.entry(name).or_insert_with(|| {
             let types: Vec<Type> = arguments.iter().map(|value| value.ty()).collect();
             let result = if result { ir.int(32) } else { ir.void() };
-            let function = ir.function(name).unwrap_or_else(|| ir.add_function(name, result, &types));
+            let function = ir
+                .function(name)
+                .unwrap_or_else(|| ir.add_function(name, result, &types));
             ir.attribute(function, "nounwind");
             function
         })

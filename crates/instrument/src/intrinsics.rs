@@ -41,23 +41,58 @@ const UNARIES: &[(&str, Op)] = &[
 
 /// Results equal to their first argument.
 const TRANSPARENT: &[&str] = &[
-    "expect", "launder.invariant.group", "strip.invariant.group", "ssa.copy", "annotation",
-    "ptr.annotation", "arithmetic.fence",
+    "expect",
+    "launder.invariant.group",
+    "strip.invariant.group",
+    "ssa.copy",
+    "annotation",
+    "ptr.annotation",
+    "arithmetic.fence",
 ];
 
 /// Nothing to do with values.
 const IGNORED: &[&str] = &[
-    "dbg.", "lifetime.", "assume", "invariant.", "experimental.noalias", "donothing", "sideeffect",
-    "prefetch", "stacksave", "stackrestore", "eh.", "trap", "debugtrap", "ubsantrap", "va_end",
-    "threadlocal.address", "frameaddress", "returnaddress", "objectsize", "is.constant", "type.test",
-    "public.type.test", "pseudoprobe", "var.annotation", "experimental.constrained", "x86.sse2.pause",
-    "readcyclecounter", "localescape", "fake.use", "instrprof",
+    "dbg.",
+    "lifetime.",
+    "assume",
+    "invariant.",
+    "experimental.noalias",
+    "donothing",
+    "sideeffect",
+    "prefetch",
+    "stacksave",
+    "stackrestore",
+    "eh.",
+    "trap",
+    "debugtrap",
+    "ubsantrap",
+    "va_end",
+    "threadlocal.address",
+    "frameaddress",
+    "returnaddress",
+    "objectsize",
+    "is.constant",
+    "type.test",
+    "public.type.test",
+    "pseudoprobe",
+    "var.annotation",
+    "experimental.constrained",
+    "x86.sse2.pause",
+    "readcyclecounter",
+    "localescape",
+    "fake.use",
+    "instrprof",
 ];
 
 impl Pass<'_> {
     pub fn intrinsic(&mut self, call: Value, name: &str) {
         let name = name.trim_start_matches("llvm.");
-        let is = |stem: &str| name == stem || name.strip_prefix(stem).is_some_and(|rest| rest.starts_with('.'));
+        let is = |stem: &str| {
+            name == stem
+                || name
+                    .strip_prefix(stem)
+                    .is_some_and(|rest| rest.starts_with('.'))
+        };
         if IGNORED.iter().any(|prefix| name.starts_with(prefix)) {
             return;
         }
@@ -193,7 +228,8 @@ impl Pass<'_> {
             )
         };
         let overflow = self.composite(call, number);
-        self.group.assign(&mut self.labels, call, vec![result, overflow]);
+        self.group
+            .assign(&mut self.labels, call, vec![result, overflow]);
     }
 
     fn funnel(&mut self, call: Value, left: bool) {
@@ -230,7 +266,8 @@ impl Pass<'_> {
                 Argument::Word(Word::Constant(bytes)),
             ];
             // Both sides decide: labels may come, or have to go.
-            self.group.stored("__chg_rt_copy", arguments.clone(), (from, bytes));
+            self.group
+                .stored("__chg_rt_copy", arguments.clone(), (from, bytes));
             self.group.stored("__chg_rt_copy", arguments, (to, bytes));
             self.flush(call);
             return;

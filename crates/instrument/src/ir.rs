@@ -6,14 +6,14 @@
 //! of this crate with `unsafe` code: every handle belongs to the one module that
 //! the pass works on, and that module outlives all of them.
 
+pub use inkwell::llvm_sys::LLVMAtomicRMWBinOp as RmwOp;
+pub use inkwell::llvm_sys::LLVMIntPredicate as Predicate;
+use inkwell::llvm_sys::LLVMLinkage;
+pub use inkwell::llvm_sys::LLVMOpcode as Opcode;
+pub use inkwell::llvm_sys::LLVMTypeKind as Kind;
 use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::prelude::*;
 use inkwell::llvm_sys::target::*;
-use inkwell::llvm_sys::LLVMLinkage;
-pub use inkwell::llvm_sys::LLVMAtomicRMWBinOp as RmwOp;
-pub use inkwell::llvm_sys::LLVMIntPredicate as Predicate;
-pub use inkwell::llvm_sys::LLVMOpcode as Opcode;
-pub use inkwell::llvm_sys::LLVMTypeKind as Kind;
 use std::ffi::{CStr, CString};
 
 /// LLVM's number for the convention that saves nearly all registers in the callee.
@@ -65,7 +65,11 @@ impl Ir {
     pub fn new(module: &inkwell::module::Module<'_>) -> Ir {
         let module = module.as_mut_ptr();
         unsafe {
-            Ir { module, context: LLVMGetModuleContext(module), layout: LLVMGetModuleDataLayout(module) }
+            Ir {
+                module,
+                context: LLVMGetModuleContext(module),
+                layout: LLVMGetModuleDataLayout(module),
+            }
         }
     }
 
@@ -104,7 +108,11 @@ impl Ir {
     /// A declaration of the same type as `like`, under another name.
     pub fn declare_like(&self, name: &str, like: Value) -> Value {
         self.function(name).unwrap_or_else(|| unsafe {
-            Value(LLVMAddFunction(self.module, c(name).as_ptr(), LLVMGlobalGetValueType(like.0)))
+            Value(LLVMAddFunction(
+                self.module,
+                c(name).as_ptr(),
+                LLVMGlobalGetValueType(like.0),
+            ))
         })
     }
 
@@ -148,7 +156,9 @@ impl Ir {
 
     pub fn structure(&self, fields: &[Type]) -> Type {
         let mut list: Vec<LLVMTypeRef> = fields.iter().map(|ty| ty.0).collect();
-        Type(unsafe { LLVMStructTypeInContext(self.context, list.as_mut_ptr(), list.len() as u32, 0) })
+        Type(unsafe {
+            LLVMStructTypeInContext(self.context, list.as_mut_ptr(), list.len() as u32, 0)
+        })
     }
 
     pub fn constant(&self, bits: u32, value: u64) -> Value {
@@ -157,7 +167,9 @@ impl Ir {
 
     pub fn constant_struct(&self, fields: &[Value]) -> Value {
         let mut list: Vec<LLVMValueRef> = fields.iter().map(|value| value.0).collect();
-        Value(unsafe { LLVMConstStructInContext(self.context, list.as_mut_ptr(), list.len() as u32, 0) })
+        Value(unsafe {
+            LLVMConstStructInContext(self.context, list.as_mut_ptr(), list.len() as u32, 0)
+        })
     }
 
     pub fn constant_array(&self, element: Type, items: &[Value]) -> Value {
@@ -253,7 +265,11 @@ impl Ir {
         unsafe {
             let mut list = [LLVMValueAsMetadata(self.constant(32, number as u64).0)];
             let node = LLVMMDNodeInContext2(self.context, list.as_mut_ptr(), 1);
-            LLVMSetMetadata(instruction.0, self.number_kind(), LLVMMetadataAsValue(self.context, node));
+            LLVMSetMetadata(
+                instruction.0,
+                self.number_kind(),
+                LLVMMetadataAsValue(self.context, node),
+            );
         }
     }
 
@@ -303,7 +319,9 @@ impl Type {
 
     pub fn fields(self) -> Vec<Type> {
         let count = unsafe { LLVMCountStructElementTypes(self.0) };
-        (0..count).map(|field| Type(unsafe { LLVMStructGetTypeAtIndex(self.0, field) })).collect()
+        (0..count)
+            .map(|field| Type(unsafe { LLVMStructGetTypeAtIndex(self.0, field) }))
+            .collect()
     }
 
     pub fn array_length(self) -> u64 {
@@ -317,7 +335,6 @@ impl Type {
     pub fn element(self) -> Type {
         Type(unsafe { LLVMGetElementType(self.0) })
     }
-
 }
 
 impl Block {
@@ -354,7 +371,9 @@ impl Block {
             return Vec::new();
         };
         let count = unsafe { LLVMGetNumSuccessors(end.0) };
-        (0..count).map(|n| Block(unsafe { LLVMGetSuccessor(end.0, n) })).collect()
+        (0..count)
+            .map(|n| Block(unsafe { LLVMGetSuccessor(end.0, n) }))
+            .collect()
     }
 }
 
@@ -418,7 +437,9 @@ impl Value {
     }
 
     pub fn operands(self) -> Vec<Value> {
-        (0..self.operand_count()).map(|index| self.operand(index)).collect()
+        (0..self.operand_count())
+            .map(|index| self.operand(index))
+            .collect()
     }
 
     /// Instructions that use this value, once per use.
@@ -456,7 +477,12 @@ impl Value {
     pub fn switch_cases(self) -> Vec<(Value, Block)> {
         let successors = unsafe { LLVMGetNumSuccessors(self.0) };
         (1..successors)
-            .map(|n| (Value(unsafe { LLVMGetSwitchCaseValue(self.0, n) }), self.successor(n)))
+            .map(|n| {
+                (
+                    Value(unsafe { LLVMGetSwitchCaseValue(self.0, n) }),
+                    self.successor(n),
+                )
+            })
             .collect()
     }
 
@@ -464,7 +490,10 @@ impl Value {
         let count = unsafe { LLVMCountIncoming(self.0) };
         (0..count)
             .map(|n| unsafe {
-                (Value(LLVMGetIncomingValue(self.0, n)), Block(LLVMGetIncomingBlock(self.0, n)))
+                (
+                    Value(LLVMGetIncomingValue(self.0, n)),
+                    Block(LLVMGetIncomingBlock(self.0, n)),
+                )
             })
             .collect()
     }
@@ -538,7 +567,9 @@ impl Value {
 
     pub fn parameters(self) -> Vec<Value> {
         let count = unsafe { LLVMCountParams(self.0) };
-        (0..count).map(|n| Value(unsafe { LLVMGetParam(self.0, n) })).collect()
+        (0..count)
+            .map(|n| Value(unsafe { LLVMGetParam(self.0, n) }))
+            .collect()
     }
 
     pub fn set_internal(self) {
@@ -562,7 +593,9 @@ impl Value {
         if text.is_null() {
             return None;
         }
-        let text = unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
+        let text = unsafe { CStr::from_ptr(text) }
+            .to_string_lossy()
+            .into_owned();
         (!text.is_empty()).then_some(text)
     }
 
@@ -619,7 +652,10 @@ impl Type {
 
 impl Cursor {
     pub fn new(ir: Ir) -> Cursor {
-        Cursor { builder: unsafe { LLVMCreateBuilderInContext(ir.context) }, ir }
+        Cursor {
+            builder: unsafe { LLVMCreateBuilderInContext(ir.context) },
+            ir,
+        }
     }
 
     pub fn before(&self, instruction: Value) {
@@ -634,8 +670,14 @@ impl Cursor {
         let mut list: Vec<LLVMValueRef> = arguments.iter().map(|value| value.0).collect();
         unsafe {
             let ty = LLVMGlobalGetValueType(function.0);
-            let call =
-                LLVMBuildCall2(self.builder, ty, function.0, list.as_mut_ptr(), list.len() as u32, c"".as_ptr());
+            let call = LLVMBuildCall2(
+                self.builder,
+                ty,
+                function.0,
+                list.as_mut_ptr(),
+                list.len() as u32,
+                c"".as_ptr(),
+            );
             LLVMSetInstructionCallConv(call, LLVMGetFunctionCallConv(function.0));
             Value(call)
         }
@@ -689,7 +731,9 @@ impl Cursor {
     }
 
     pub fn insert_value(&self, aggregate: Value, value: Value, index: u32) -> Value {
-        Value(unsafe { LLVMBuildInsertValue(self.builder, aggregate.0, value.0, index, c"".as_ptr()) })
+        Value(unsafe {
+            LLVMBuildInsertValue(self.builder, aggregate.0, value.0, index, c"".as_ptr())
+        })
     }
 
     pub fn alloca(&self, ty: Type) -> Value {

@@ -63,7 +63,11 @@ fn collect(ir: Ir, ty: Type, path: &mut Vec<u32>, found: &mut Vec<Part>) {
         }
         _ => {
             let leaf = leaf(ir, ty);
-            found.push(Part { leaf, path: path.clone(), ty });
+            found.push(Part {
+                leaf,
+                path: path.clone(),
+                ty,
+            });
         }
     }
 }
@@ -88,7 +92,13 @@ fn holds_bits(vector: Type) -> bool {
 /// The range of leaves below an index path.
 pub fn range(ir: Ir, ty: Type, path: &[u32]) -> std::ops::Range<usize> {
     let all = parts(ir, ty);
-    let start = all.iter().position(|part| part.path.starts_with(path)).unwrap_or(0);
-    let count = all.iter().filter(|part| part.path.starts_with(path)).count();
+    let start = all
+        .iter()
+        .position(|part| part.path.starts_with(path))
+        .unwrap_or(0);
+    let count = all
+        .iter()
+        .filter(|part| part.path.starts_with(path))
+        .count();
     start..start + count
 }

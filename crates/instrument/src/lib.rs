@@ -45,40 +45,71 @@ pub fn identity() -> &'static str {
 
 /// Makes a traced binary in `directory`. `link` are the libraries and flags that
 /// the program was linked with.
-pub fn instrument(bitcode: &Path, directory: &Path, link: &[String]) -> Result<TracedBinary, InstrumentError> {
+pub fn instrument(
+    bitcode: &Path,
+    directory: &Path,
+    link: &[String],
+) -> Result<TracedBinary, InstrumentError> {
     let write = |path: &Path, bytes: &[u8]| {
-        std::fs::write(path, bytes).map_err(|source| InstrumentError::Write { path: path.into(), source })
+        std::fs::write(path, bytes).map_err(|source| InstrumentError::Write {
+            path: path.into(),
+            source,
+        })
     };
-    std::fs::create_dir_all(directory)
-        .map_err(|source| InstrumentError::Write { path: directory.into(), source })?;
+    std::fs::create_dir_all(directory).map_err(|source| InstrumentError::Write {
+        path: directory.into(),
+        source,
+    })?;
     let traced = directory.join("traced.bc");
     let table = module::transform(bitcode, &traced)?;
     let sites = directory.join("sites.json");
-    write(&sites, &serde_json::to_vec(&table).expect("a site table is plain data"))?;
+    write(
+        &sites,
+        &serde_json::to_vec(&table).expect("a site table is plain data"),
+    )?;
     let runtime = directory.join("runtime.o");
     write(&runtime, RUNTIME)?;
     let path = directory.join("traced");
     link_binary(&traced, &runtime, &path, link)?;
     for part in [&traced, &runtime] {
-        std::fs::remove_file(part).map_err(|source| InstrumentError::Write { path: part.clone(), source })?;
+        std::fs::remove_file(part).map_err(|source| InstrumentError::Write {
+            path: part.clone(),
+            source,
+        })?;
     }
     Ok(TracedBinary { path, sites })
 }
 
 /// Clang generates the code, because it alone sets up static constructors the
 /// way today's C library runs them.
-fn link_binary(traced: &Path, runtime: &Path, to: &Path, link: &[String]) -> Result<(), InstrumentError> {
+fn link_binary(
+    traced: &Path,
+    runtime: &Path,
+    to: &Path,
+    link: &[String],
+) -> Result<(), InstrumentError> {
     let output = Command::new(CLANG)
-        .args(["-O1", "-Xclang", "-disable-llvm-passes", "-fPIE", "-Wno-override-module"])
+        .args([
+            "-O1",
+            "-Xclang",
+            "-disable-llvm-passes",
+            "-fPIE",
+            "-Wno-override-module",
+        ])
         .args(["-fuse-ld=lld", "-pie", "-o"])
         .arg(to)
         .arg(traced)
         .arg(runtime)
         .args(link)
         .output()
-        .map_err(|source| InstrumentError::Tool { tool: CLANG, source })?;
+        .map_err(|source| InstrumentError::Tool {
+            tool: CLANG,
+            source,
+        })?;
     if output.status.success() {
         return Ok(());
     }
-    Err(InstrumentError::Link { output: String::from_utf8_lossy(&output.stderr).into_owned() })
+    Err(InstrumentError::Link {
+        output: String::from_utf8_lossy(&output.stderr).into_owned(),
+    })
 }

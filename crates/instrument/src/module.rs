@@ -6,9 +6,9 @@ use crate::error::InstrumentError;
 use crate::function::{Pass, Slots};
 use crate::group::{Generator, Group, Labels};
 use crate::ir::{Cursor, Ir, Opcode, Value};
+use crate::redirect;
 use crate::sites::{self, Numbering};
 use crate::taint::Taint;
-use crate::redirect;
 use changeling_trace::sites::SiteTable;
 use inkwell::OptimizationLevel;
 use inkwell::context::Context;
@@ -36,7 +36,10 @@ pub fn transform(bitcode: &Path, traced: &Path) -> Result<SiteTable, InstrumentE
     let machine = target_machine()?;
     let context = Context::create();
     let module = Module::parse_bitcode_from_path(bitcode, &context).map_err(|error| {
-        InstrumentError::Unreadable { path: bitcode.into(), reason: error.to_string() }
+        InstrumentError::Unreadable {
+            path: bitcode.into(),
+            reason: error.to_string(),
+        }
     })?;
     check(&module, bitcode)?;
     let ir = Ir::new(&module);
@@ -67,13 +70,17 @@ pub fn transform(bitcode: &Path, traced: &Path) -> Result<SiteTable, InstrumentE
     }
     module.strip_debug_info();
     link(&module, embedded(&context, GLUE, "the glue")?)?;
-    module
-        .verify()
-        .map_err(|error| InstrumentError::Invalid { path: bitcode.into(), reason: error.to_string() })?;
+    module.verify().map_err(|error| InstrumentError::Invalid {
+        path: bitcode.into(),
+        reason: error.to_string(),
+    })?;
     run_passes(&module, &machine, AFTER)?;
     if !module.write_bitcode_to_path(traced) {
         let source = std::io::Error::other("LLVM could not write it");
-        return Err(InstrumentError::Write { path: traced.into(), source });
+        return Err(InstrumentError::Write {
+            path: traced.into(),
+            source,
+        });
     }
     Ok(table)
 }
@@ -99,11 +106,16 @@ fn check(module: &Module<'_>, path: &Path) -> Result<(), InstrumentError> {
     let triple = module.get_triple();
     let triple = triple.as_str().to_string_lossy();
     if !triple.starts_with("x86_64") || !triple.contains("linux") {
-        return Err(InstrumentError::Architecture { path: path.into(), triple: triple.into_owned() });
+        return Err(InstrumentError::Architecture {
+            path: path.into(),
+            triple: triple.into_owned(),
+        });
     }
-    let entry = ["main", "LLVMFuzzerTestOneInput"]
-        .iter()
-        .any(|name| module.get_function(name).is_some_and(|function| function.count_basic_blocks() > 0));
+    let entry = ["main", "LLVMFuzzerTestOneInput"].iter().any(|name| {
+        module
+            .get_function(name)
+            .is_some_and(|function| function.count_basic_blocks() > 0)
+    });
     if !entry {
         return Err(InstrumentError::NoEntry { path: path.into() });
     }
@@ -149,7 +161,10 @@ fn forget_purity(ir: Ir, functions: &[Value]) {
             ir.forget_purity(function);
         }
     }
-    let instructions = functions.iter().flat_map(|function| function.blocks()).flat_map(|block| block.instructions());
+    let instructions = functions
+        .iter()
+        .flat_map(|function| function.blocks())
+        .flat_map(|block| block.instructions());
     for call in instructions {
         if matches!(call.opcode(), Opcode::LLVMCall | Opcode::LLVMInvoke)
             && !matches!(callee_of(call), Callee::Intrinsic(_))
@@ -168,7 +183,9 @@ fn define_tables(ir: Ir, globals: &[Value], first_model_site: u32, blocks: usize
         .filter(|global| {
             !global.is_declaration()
                 && !global.is_thread_local()
-                && global.section().is_none_or(|section| !section.starts_with("llvm."))
+                && global
+                    .section()
+                    .is_none_or(|section| !section.starts_with("llvm."))
                 && !global.name().starts_with("llvm.")
                 && (1..=LARGEST_OBJECT).contains(&ir.abi_size(global.value_type()))
         })
@@ -192,20 +209,30 @@ fn define_tables(ir: Ir, globals: &[Value], first_model_site: u32, blocks: usize
     number("__chg_object_count", 64, count);
     number("__chg_block_count", 64, blocks as u64);
     number("__chg_first_model_site", 32, first_model_site as u64);
-    number("__chg_untraced_input", 32, reads_past_models(globals) as u64);
+    number(
+        "__chg_untraced_input",
+        32,
+        reads_past_models(globals) as u64,
+    );
 }
 
 /// Streams of the C++ library read standard input in code that is not traced.
 fn reads_past_models(globals: &[Value]) -> bool {
-    globals
-        .iter()
-        .any(|global| ["_ZSt3cin", "_ZSt4wcin"].contains(&global.name().as_str()) && !global.users().is_empty())
+    globals.iter().any(|global| {
+        ["_ZSt3cin", "_ZSt4wcin"].contains(&global.name().as_str()) && !global.users().is_empty()
+    })
 }
 
-fn embedded<'ctx>(context: &'ctx Context, bytes: &[u8], what: &'static str) -> Result<Module<'ctx>, InstrumentError> {
+fn embedded<'ctx>(
+    context: &'ctx Context,
+    bytes: &[u8],
+    what: &'static str,
+) -> Result<Module<'ctx>, InstrumentError> {
     let buffer = MemoryBuffer::create_from_memory_range_copy(bytes, what);
-    Module::parse_bitcode_from_buffer(&buffer, context)
-        .map_err(|error| InstrumentError::Llvm { what: "read a part of the tracer", reason: error.to_string() })
+    Module::parse_bitcode_from_buffer(&buffer, context).map_err(|error| InstrumentError::Llvm {
+        what: "read a part of the tracer",
+        reason: error.to_string(),
+    })
 }
 
 fn link<'ctx>(module: &Module<'ctx>, other: Module<'ctx>) -> Result<(), InstrumentError> {
@@ -214,17 +241,30 @@ fn link<'ctx>(module: &Module<'ctx>, other: Module<'ctx>) -> Result<(), Instrume
     other.set_data_layout(&module.get_data_layout());
     module
         .link_in_module(other)
-        .map_err(|error| InstrumentError::Llvm { what: "link a part of the tracer", reason: error.to_string() })
+        .map_err(|error| InstrumentError::Llvm {
+            what: "link a part of the tracer",
+            reason: error.to_string(),
+        })
 }
 
-fn run_passes(module: &Module<'_>, machine: &TargetMachine, passes: &str) -> Result<(), InstrumentError> {
+fn run_passes(
+    module: &Module<'_>,
+    machine: &TargetMachine,
+    passes: &str,
+) -> Result<(), InstrumentError> {
     module
         .run_passes(passes, machine, PassBuilderOptions::create())
-        .map_err(|error| InstrumentError::Llvm { what: "run a pass", reason: error.to_string() })
+        .map_err(|error| InstrumentError::Llvm {
+            what: "run a pass",
+            reason: error.to_string(),
+        })
 }
 
 fn target_machine() -> Result<TargetMachine, InstrumentError> {
-    let failed = |reason: String| InstrumentError::Llvm { what: "set up the x86-64 target", reason };
+    let failed = |reason: String| InstrumentError::Llvm {
+        what: "set up the x86-64 target",
+        reason,
+    };
     Target::initialize_x86(&InitializationConfig::default());
     let triple = inkwell::targets::TargetTriple::create("x86_64-pc-linux-gnu");
     let target = Target::from_triple(&triple).map_err(|error| failed(error.to_string()))?;

@@ -61,5 +61,8 @@ pub fn to_glue(ir: Ir) {
 }
 
 pub fn defined(ir: Ir) -> Vec<Value> {
-    ir.functions().into_iter().filter(|function| !function.is_declaration()).collect()
+    ir.functions()
+        .into_iter()
+        .filter(|function| !function.is_declaration())
+        .collect()
 }

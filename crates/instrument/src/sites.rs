@@ -29,7 +29,11 @@ pub struct Numbering {
 
 impl Numbering {
     pub fn read(ir: Ir, functions: &[Value]) -> Numbering {
-        let mut numbering = Numbering { sites: HashMap::new(), blocks: HashMap::new(), order: Vec::new() };
+        let mut numbering = Numbering {
+            sites: HashMap::new(),
+            blocks: HashMap::new(),
+            order: Vec::new(),
+        };
         for &function in functions {
             for block in function.blocks() {
                 numbering.blocks.insert(block, numbering.order.len() as u32);
@@ -60,8 +64,11 @@ impl Numbering {
 
     pub fn table(&self, functions: &[Value], models: &HashSet<Value>) -> SiteTable {
         let mut builder = TableBuilder::default();
-        let places: HashMap<Value, u32> =
-            functions.iter().enumerate().map(|(index, function)| (*function, index as u32)).collect();
+        let places: HashMap<Value, u32> = functions
+            .iter()
+            .enumerate()
+            .map(|(index, function)| (*function, index as u32))
+            .collect();
         let mut sites = BTreeMap::new();
         let mut blocks = Vec::new();
         for (function, block) in &self.order {
@@ -89,7 +96,11 @@ impl Numbering {
                     });
                 }
             }
-            blocks.push(sites::Block { function: places[function], site: first, lines });
+            blocks.push(sites::Block {
+                function: places[function],
+                site: first,
+                lines,
+            });
         }
         SiteTable {
             format: sites::FORMAT,
@@ -98,7 +109,11 @@ impl Numbering {
                 .iter()
                 .map(|function| {
                     let symbol = function.name();
-                    FunctionName { name: demangled(&symbol), symbol, model: models.contains(function) }
+                    FunctionName {
+                        name: demangled(&symbol),
+                        symbol,
+                        model: models.contains(function),
+                    }
                 })
                 .collect(),
             sites: sites.into_values().collect(),
@@ -159,6 +174,8 @@ pub fn demangled(symbol: &str) -> String {
     if let Ok(name) = rustc_demangle::try_demangle(symbol) {
         return format!("{name:#}");
     }
-    let cpp = cpp_demangle::Symbol::new(symbol).ok().and_then(|name| name.demangle().ok());
+    let cpp = cpp_demangle::Symbol::new(symbol)
+        .ok()
+        .and_then(|name| name.demangle().ok());
     cpp.unwrap_or_else(|| symbol.to_string())
 }

@@ -19,7 +19,10 @@ pub struct Taint {
 
 impl Taint {
     pub fn of(ir: Ir, functions: &[Value]) -> Taint {
-        let mut taint = Taint { address_taken: address_taken(functions), ..Taint::default() };
+        let mut taint = Taint {
+            address_taken: address_taken(functions),
+            ..Taint::default()
+        };
         for &function in functions {
             if taint.address_taken.contains(&function) || is_entry(function) {
                 taint.values.extend(function.parameters());
@@ -28,11 +31,17 @@ impl Taint {
         let bodies: HashMap<Value, Vec<Value>> = functions
             .iter()
             .map(|&function| {
-                let body = function.blocks().into_iter().flat_map(|block| block.instructions());
+                let body = function
+                    .blocks()
+                    .into_iter()
+                    .flat_map(|block| block.instructions());
                 (function, body.collect())
             })
             .collect();
-        let mut carriers = Carriers { ir, known: HashMap::new() };
+        let mut carriers = Carriers {
+            ir,
+            known: HashMap::new(),
+        };
         loop {
             let mut changed = false;
             for function in functions {
@@ -71,7 +80,10 @@ impl Taint {
             Opcode::LLVMLoad | Opcode::LLVMAtomicRMW | Opcode::LLVMAtomicCmpXchg => true,
             Opcode::LLVMAlloca | Opcode::LLVMLandingPad => false,
             Opcode::LLVMFPToSI | Opcode::LLVMFPToUI | Opcode::LLVMFCmp => false,
-            _ => instruction.operands().iter().any(|operand| self.values.contains(operand)),
+            _ => instruction
+                .operands()
+                .iter()
+                .any(|operand| self.values.contains(operand)),
         };
         tainted && self.values.insert(instruction)
     }
@@ -115,7 +127,9 @@ impl Carriers {
         let ir = self.ir;
         *self.known.entry(ty).or_insert_with(|| {
             ty.kind() != crate::ir::Kind::LLVMVoidTypeKind
-                && leaves::parts(ir, ty).iter().any(|part| part.leaf != Leaf::Opaque)
+                && leaves::parts(ir, ty)
+                    .iter()
+                    .any(|part| part.leaf != Leaf::Opaque)
         })
     }
 }

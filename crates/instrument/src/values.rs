@@ -100,11 +100,16 @@ impl Pass<'_> {
         let from = leaves::leaf(self.ir, operand.ty()).bits();
         let to = leaves::leaf(self.ir, i.ty()).bits();
         let (Some(from), Some(to)) = (from, to) else {
-            let reason = if i.opcode() == Opcode::LLVMBitCast { LossReason::Float } else { LossReason::Unsupported };
+            let reason = if i.opcode() == Opcode::LLVMBitCast {
+                LossReason::Float
+            } else {
+                LossReason::Unsupported
+            };
             self.concretize_parts(i, operand, reason);
             return;
         };
-        let elementwise = i.opcode() != Opcode::LLVMBitCast && i.ty().kind() == Kind::LLVMVectorTypeKind;
+        let elementwise =
+            i.opcode() != Opcode::LLVMBitCast && i.ty().kind() == Kind::LLVMVectorTypeKind;
         if elementwise {
             self.concretize_parts(i, operand, LossReason::Unsupported);
             return;
@@ -153,9 +158,17 @@ impl Pass<'_> {
                     false => Word::Part(value, part.path.clone()),
                 };
                 let (function, a, b) = if bits > 64 {
-                    ("__chg_rt_wide_choice", Argument::Wide(word(then)), Argument::Wide(word(otherwise)))
+                    (
+                        "__chg_rt_wide_choice",
+                        Argument::Wide(word(then)),
+                        Argument::Wide(word(otherwise)),
+                    )
                 } else {
-                    ("__chg_rt_choice", Argument::Word(word(then)), Argument::Word(word(otherwise)))
+                    (
+                        "__chg_rt_choice",
+                        Argument::Word(word(then)),
+                        Argument::Word(word(otherwise)),
+                    )
                 };
                 let arguments = vec![
                     Argument::Number(bits),
@@ -250,7 +263,8 @@ impl Pass<'_> {
     pub fn extract_element(&mut self, i: Value) {
         let (vector, index) = (i.operand(0), i.operand(1));
         let place = self.element_place(vector, index);
-        let (Some((low, bits)), Label::Known(_) | Label::Step(_)) = (place, self.label(vector)) else {
+        let (Some((low, bits)), Label::Known(_) | Label::Step(_)) = (place, self.label(vector))
+        else {
             self.concretize_parts(i, vector, LossReason::Unsupported);
             self.concretize_parts(i, index, LossReason::Unsupported);
             return;

@@ -4,9 +4,9 @@
 //! label and concrete value; the concrete result comes along, because traced
 //! code has computed it already.
 
+use crate::events;
 use crate::simplify::{self, Piece, mask};
 use crate::table;
-use crate::events;
 use trace::event::{GuardReason, LossReason};
 use trace::node::{Label, Op};
 
@@ -17,7 +17,14 @@ fn unpack(meta: u32) -> (Op, u32) {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __chg_rt_binary(meta: u32, la: Label, lb: Label, a: u64, b: u64, r: u64) -> Label {
+pub unsafe extern "C" fn __chg_rt_binary(
+    meta: u32,
+    la: Label,
+    lb: Label,
+    a: u64,
+    b: u64,
+    r: u64,
+) -> Label {
     if la | lb == 0 {
         return 0;
     }
@@ -26,7 +33,14 @@ pub unsafe extern "C" fn __chg_rt_binary(meta: u32, la: Label, lb: Label, a: u64
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __chg_rt_compare(meta: u32, la: Label, lb: Label, a: u64, b: u64, r: u64) -> Label {
+pub unsafe extern "C" fn __chg_rt_compare(
+    meta: u32,
+    la: Label,
+    lb: Label,
+    a: u64,
+    b: u64,
+    r: u64,
+) -> Label {
     if la | lb == 0 {
         return 0;
     }
@@ -68,10 +82,22 @@ pub unsafe extern "C" fn __chg_rt_concat(
     if high | low == 0 {
         return 0;
     }
-    let shifted = if low_width < 64 { high_value << low_width } else { 0 };
+    let shifted = if low_width < 64 {
+        high_value << low_width
+    } else {
+        0
+    };
     simplify::concat(
-        Piece { label: high, value: high_value, width: high_width },
-        Piece { label: low, value: low_value, width: low_width },
+        Piece {
+            label: high,
+            value: high_value,
+            width: high_width,
+        },
+        Piece {
+            label: low,
+            value: low_value,
+            width: low_width,
+        },
         (low_value | shifted) & mask(high_width + low_width),
     )
 }
@@ -102,8 +128,16 @@ pub unsafe extern "C" fn __chg_rt_choice(
     }
     simplify::choice(
         condition,
-        Piece { label: then, value: then_value, width },
-        Piece { label: otherwise, value: else_value, width },
+        Piece {
+            label: then,
+            value: then_value,
+            width,
+        },
+        Piece {
+            label: otherwise,
+            value: else_value,
+            width,
+        },
         if taken { then_value } else { else_value },
     )
 }
@@ -137,8 +171,16 @@ pub unsafe extern "C" fn __chg_rt_divide(
 fn overflow_guard(width: u32, la: Label, lb: Label, a: u64, b: u64, site: u32) {
     let smallest = 1 << (width - 1);
     let (a_bad, b_bad) = (a == smallest, b == mask(width));
-    let left = if la == 0 { 0 } else { simplify::comparison(Op::Ne, width, la, 0, a, smallest, !a_bad as u64) };
-    let right = if lb == 0 { 0 } else { simplify::comparison(Op::Ne, width, lb, 0, b, mask(width), !b_bad as u64) };
+    let left = if la == 0 {
+        0
+    } else {
+        simplify::comparison(Op::Ne, width, la, 0, a, smallest, !a_bad as u64)
+    };
+    let right = if lb == 0 {
+        0
+    } else {
+        simplify::comparison(Op::Ne, width, lb, 0, b, mask(width), !b_bad as u64)
+    };
     let label = match (la, lb) {
         (0, _) if a_bad => right,
         (_, 0) if b_bad => left,

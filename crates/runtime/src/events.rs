@@ -27,38 +27,77 @@ pub fn push(kind: EventKind, flags: u8, site: u32, label: Label, aux: u32, value
         aux,
         value,
     };
-    unsafe { state::at::<Event>(header.events).add(count as usize).write(event) };
+    unsafe {
+        state::at::<Event>(header.events)
+            .add(count as usize)
+            .write(event)
+    };
     header.event_count = count + 1;
 }
 
 pub fn guard(site: u32, label: Label, reason: GuardReason) {
     if label != 0 {
-        push(EventKind::Guard, 0, state::user_site(site), label, reason as u32, 1);
+        push(
+            EventKind::Guard,
+            0,
+            state::user_site(site),
+            label,
+            reason as u32,
+            1,
+        );
     }
 }
 
 pub fn concretize(site: u32, label: Label, value: u64, reason: LossReason) {
     if label != 0 {
-        push(EventKind::Concretize, 0, state::user_site(site), label, reason as u32, value);
+        push(
+            EventKind::Concretize,
+            0,
+            state::user_site(site),
+            label,
+            reason as u32,
+            value,
+        );
     }
 }
 
 pub fn loss(site: u32, label: Label, reason: LossReason) {
-    push(EventKind::Loss, 0, state::user_site(site), label, reason as u32, 0);
+    push(
+        EventKind::Loss,
+        0,
+        state::user_site(site),
+        label,
+        reason as u32,
+        0,
+    );
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __chg_rt_branch(site: u32, label: Label, taken: u32) {
     if label != 0 {
         let flags = if taken != 0 { TAKEN } else { 0 };
-        push(EventKind::Branch, flags, site, label, state::caller_of_model(site), 0);
+        push(
+            EventKind::Branch,
+            flags,
+            site,
+            label,
+            state::caller_of_model(site),
+            0,
+        );
     }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __chg_rt_switch(site: u32, label: Label, value: u64) {
     if label != 0 {
-        push(EventKind::Switch, 0, site, label, state::caller_of_model(site), value);
+        push(
+            EventKind::Switch,
+            0,
+            site,
+            label,
+            state::caller_of_model(site),
+            value,
+        );
     }
 }
 

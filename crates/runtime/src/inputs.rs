@@ -30,7 +30,9 @@ static mut LABELLED: [u64; STREAMS] = [0; STREAMS];
 /// At the end of a run: did code that is not traced read input past the models?
 pub fn report_untraced_reads() {
     for (number, stream) in streams().iter().enumerate() {
-        if stream.kind != StreamKind::Stdin as u32 || unsafe { __chg_rt_fd_stream(0) } != number as i32 {
+        if stream.kind != StreamKind::Stdin as u32
+            || unsafe { __chg_rt_fd_stream(0) } != number as i32
+        {
             continue;
         }
         let position = unsafe { libc::lseek(0, 0, libc::SEEK_CUR) };

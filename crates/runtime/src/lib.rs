@@ -7,7 +7,8 @@
 //! It shares a process with a program that may do anything, and is linked into
 //! Rust programs too, so it uses no standard library and exports nothing but
 //! `__chg_*` names.
-#![cfg_attr(not(test), no_std)]
+#![cfg_attr(feature = "embedded", no_std)]
+#![allow(clippy::deref_addrof)] // a raw reference is the way to name a mutable static
 #![allow(clippy::missing_safety_doc)] // every entry point is called by generated code only
 
 extern crate changeling_trace as trace;
@@ -27,7 +28,7 @@ mod state;
 mod table;
 mod wide;
 
-#[cfg(not(test))]
+#[cfg(feature = "embedded")]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo) -> ! {
     // A fault of ours inside somebody's program: end it visibly.
@@ -35,6 +36,6 @@ fn panic(_: &core::panic::PanicInfo) -> ! {
 }
 
 /// The precompiled `core` refers to it although nothing unwinds here.
-#[cfg(not(test))]
+#[cfg(feature = "embedded")]
 #[unsafe(no_mangle)]
 extern "C" fn rust_eh_personality() {}

@@ -3,6 +3,7 @@
 use core::ffi::{c_char, c_int, c_long, c_void};
 
 unsafe extern "C" {
+    #[cfg(feature = "embedded")]
     pub fn abort() -> !;
     pub fn _exit(code: c_int) -> !;
     pub fn mmap(

@@ -44,7 +44,11 @@ fn expected(label: Label, byte: u32) -> u32 {
 
 /// Puts a value together from parts of several labels.
 fn assemble(address: u64, bytes: u32, value: u64, site: u32) -> Label {
-    let mut whole = Piece { label: 0, value: 0, width: 0 };
+    let mut whole = Piece {
+        label: 0,
+        value: 0,
+        width: 0,
+    };
     let mut byte = 0;
     while byte < bytes {
         let piece = run_at(address, byte, bytes, value, site);
@@ -60,7 +64,11 @@ fn run_at(address: u64, byte: u32, bytes: u32, value: u64, site: u32) -> Piece {
     let mut length = 1;
     while byte + length < bytes {
         let next = shadow::get(address + (byte + length) as u64);
-        let goes_on = if first == 0 { next == 0 } else { next == first.wrapping_add(expected(0, length)) };
+        let goes_on = if first == 0 {
+            next == 0
+        } else {
+            next == first.wrapping_add(expected(0, length))
+        };
         if !goes_on {
             break;
         }
@@ -69,7 +77,11 @@ fn run_at(address: u64, byte: u32, bytes: u32, value: u64, site: u32) -> Piece {
     let width = length * 8;
     let actual = (value >> (byte * 8)) & mask(width);
     if first == 0 {
-        return Piece { label: 0, value: actual, width };
+        return Piece {
+            label: 0,
+            value: actual,
+            width,
+        };
     }
     let label = shadow::label_of(first);
     let low = shadow::byte_of(first) * 8;
@@ -77,9 +89,17 @@ fn run_at(address: u64, byte: u32, bytes: u32, value: u64, site: u32) -> Piece {
         // Untraced code wrote here; the label describes what used to be.
         events::loss(site, label, LossReason::Overwritten);
         shadow::clear(address + byte as u64, length as u64);
-        return Piece { label: 0, value: actual, width };
+        return Piece {
+            label: 0,
+            value: actual,
+            width,
+        };
     }
-    Piece { label: simplify::extract(label, low, width, actual), value: actual, width }
+    Piece {
+        label: simplify::extract(label, low, width, actual),
+        value: actual,
+        width,
+    }
 }
 
 fn append(low: Piece, high: Piece) -> Piece {
@@ -88,8 +108,16 @@ fn append(low: Piece, high: Piece) -> Piece {
     }
     let width = low.width + high.width;
     let value = low.value | high.value << low.width;
-    let label = if low.label | high.label == 0 { 0 } else { simplify::concat(high, low, value) };
-    Piece { label, value, width }
+    let label = if low.label | high.label == 0 {
+        0
+    } else {
+        simplify::concat(high, low, value)
+    };
+    Piece {
+        label,
+        value,
+        width,
+    }
 }
 
 /// Stores `label` (0 for concrete) in `bits` bits at a concrete address.
@@ -121,8 +149,9 @@ pub unsafe extern "C" fn __chg_rt_load_at(
         return unsafe { __chg_rt_load(address, bits, value, site) };
     }
     let bytes = bits.div_ceil(8);
-    let object = objects::find(address, hint)
-        .filter(|object| object.size <= LARGEST_TABLE && address - object.base + bytes as u64 <= object.size);
+    let object = objects::find(address, hint).filter(|object| {
+        object.size <= LARGEST_TABLE && address - object.base + bytes as u64 <= object.size
+    });
     let Some(object) = object else {
         events::concretize(site, pointer, address, LossReason::LoadAddress);
         return unsafe { __chg_rt_load(address, bits, value, site) };
@@ -203,8 +232,13 @@ struct Snapshot {
 }
 
 const SNAPSHOTS: usize = 256;
-static mut RECENT: [Snapshot; SNAPSHOTS] =
-    [const { Snapshot { base: 0, size: 0, number: 0 } }; SNAPSHOTS];
+static mut RECENT: [Snapshot; SNAPSHOTS] = [const {
+    Snapshot {
+        base: 0,
+        size: 0,
+        number: 0,
+    }
+}; SNAPSHOTS];
 
 /// The number of a table with the object's present contents.
 fn snapshot(object: &objects::Object) -> Option<u32> {
@@ -221,7 +255,11 @@ fn snapshot(object: &objects::Object) -> Option<u32> {
         return Some(recent.number);
     }
     let number = append_table(object)?;
-    *recent = Snapshot { base: object.base, size: object.size, number };
+    *recent = Snapshot {
+        base: object.base,
+        size: object.size,
+        number,
+    };
     Some(number)
 }
 
@@ -265,7 +303,10 @@ fn append_table(object: &objects::Object) -> Option<u32> {
     let number = header.table_bytes as u32;
     let start = state::at::<u8>(header.tables + header.table_bytes);
     unsafe {
-        (start as *mut TableHeader).write(TableHeader { size: size as u32, labelled: labelled as u32 });
+        (start as *mut TableHeader).write(TableHeader {
+            size: size as u32,
+            labelled: labelled as u32,
+        });
         let contents = start.add(size_of::<TableHeader>());
         core::ptr::copy_nonoverlapping(object.base as *const u8, contents, size);
         if labelled {
@@ -325,7 +366,11 @@ pub unsafe extern "C" fn __chg_rt_store_at(
     bounds_guard(&object, address, offset, bytes as u32, site);
     let phase = (address - object.base) % bytes;
     alignment_guard(offset, bytes, phase, site);
-    let new = Piece { label, value, width: bits };
+    let new = Piece {
+        label,
+        value,
+        width: bits,
+    };
     let mut at = object.base + phase;
     while at + bytes <= object.base + object.size {
         update(at, offset, at - object.base, new, address, bits, site);
@@ -350,9 +395,9 @@ fn known_multiple(label: Label, bytes: u64) -> bool {
     let node = table::node(label);
     node.flags == trace::node::B_CONST
         && match Op::from_u8(node.op) {
-            Some(Op::Shl) => node.imm < 64 && (1 << node.imm) % bytes == 0,
-            Some(Op::Mul) => node.imm % bytes == 0,
-            Some(Op::Add) => node.imm % bytes == 0 && known_multiple(node.a, bytes),
+            Some(Op::Shl) => node.imm < 64 && (1u64 << node.imm).is_multiple_of(bytes),
+            Some(Op::Mul) => node.imm.is_multiple_of(bytes),
+            Some(Op::Add) => node.imm.is_multiple_of(bytes) && known_multiple(node.a, bytes),
             _ => false,
         }
 }

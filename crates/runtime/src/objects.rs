@@ -104,7 +104,11 @@ impl Heap {
 
     fn exact(&self, base: u64, address: u64) -> Option<Object> {
         let &mut (base, size) = self.entry(base)?;
-        let object = Object { base, size, constant: 0 };
+        let object = Object {
+            base,
+            size,
+            constant: 0,
+        };
         holds(&object, address).then_some(object)
     }
 
@@ -114,7 +118,11 @@ impl Heap {
         }
         for slot in 0..=self.mask {
             let (base, size) = unsafe { *self.slots.add(slot) };
-            let object = Object { base, size, constant: 0 };
+            let object = Object {
+                base,
+                size,
+                constant: 0,
+            };
             if base > FREED && holds(&object, address) {
                 return Some(object);
             }
@@ -132,12 +140,21 @@ impl Heap {
                 .count()
         };
         // Mostly tombstones: same size again.
-        let slots = if live * 4 < old.1 { old.1 + 1 } else { (old.1 + 1) * 4 }.max(FIRST_SLOTS);
+        let slots = if live * 4 < old.1 {
+            old.1 + 1
+        } else {
+            (old.1 + 1) * 4
+        }
+        .max(FIRST_SLOTS);
         let fresh = libc::zeroed(slots * 16) as *mut (u64, u64);
         if fresh.is_null() {
             return false;
         }
-        *self = Heap { slots: fresh, mask: slots - 1, used: 0 };
+        *self = Heap {
+            slots: fresh,
+            mask: slots - 1,
+            used: 0,
+        };
         if !old.0.is_null() {
             for slot in 0..=old.1 {
                 let (base, size) = unsafe { *old.0.add(slot) };
@@ -218,7 +235,11 @@ impl Stack {
         self.objects[..self.count]
             .iter()
             .rev()
-            .map(|&(base, size)| Object { base, size, constant: 0 })
+            .map(|&(base, size)| Object {
+                base,
+                size,
+                constant: 0,
+            })
             .find(|object| holds(object, address))
     }
 }

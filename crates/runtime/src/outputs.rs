@@ -23,7 +23,14 @@ pub unsafe extern "C" fn __chg_rt_output(fd: i32, address: u64, bytes: u64) {
         let value = unsafe { *(at as *const u8) } as u64;
         let label = unsafe { memory::__chg_rt_load(at, 8, value, state::call_site()) };
         if label != 0 {
-            events::push(EventKind::OutputByte, fd as u8, state::call_site(), label, value as u32, start + index);
+            events::push(
+                EventKind::OutputByte,
+                fd as u8,
+                state::call_site(),
+                label,
+                value as u32,
+                start + index,
+            );
         }
     }
 }
@@ -47,7 +54,14 @@ pub unsafe extern "C" fn __chg_rt_output_value(
     let format = unsafe { text(conversion) };
     let site = state::call_site();
     events::push(EventKind::OutputValue, fd as u8, site, label, format, start);
-    events::push(EventKind::OutputExtent, fd as u8, site, label, bytes as u32, value);
+    events::push(
+        EventKind::OutputExtent,
+        fd as u8,
+        site,
+        label,
+        bytes as u32,
+        value,
+    );
 }
 
 /// The status that the program is about to exit with: the low byte is an output,
@@ -59,7 +73,14 @@ pub unsafe extern "C" fn __chg_rt_exit_status(label: Label, value: u64) {
     }
     let byte = simplify::extract(label, 0, 8, value & 0xff);
     if byte != 0 {
-        events::push(EventKind::OutputByte, EXIT_STATUS, state::call_site(), byte, value as u32 & 0xff, 0);
+        events::push(
+            EventKind::OutputByte,
+            EXIT_STATUS,
+            state::call_site(),
+            byte,
+            value as u32 & 0xff,
+            0,
+        );
     }
 }
 
@@ -69,7 +90,14 @@ pub unsafe extern "C" fn __chg_rt_observe(name: *const c_char, label: Label, val
         return;
     }
     let name = unsafe { text(name) };
-    events::push(EventKind::Observe, (label != 0) as u8, state::call_site(), label, name, value);
+    events::push(
+        EventKind::Observe,
+        (label != 0) as u8,
+        state::call_site(),
+        label,
+        name,
+        value,
+    );
 }
 
 /// Moves a descriptor's stream on and says where it was.
@@ -102,7 +130,11 @@ unsafe fn text(string: *const c_char) -> u32 {
     }
     let at = header.string_bytes;
     unsafe {
-        core::ptr::copy_nonoverlapping(string as *const u8, region.add(at as usize), length as usize + 1);
+        core::ptr::copy_nonoverlapping(
+            string as *const u8,
+            region.add(at as usize),
+            length as usize + 1,
+        );
     }
     header.string_bytes += length + 1;
     at as u32

@@ -53,7 +53,13 @@ fn shared_descriptor() -> Option<c_int> {
 
 fn map_shared(fd: c_int) -> bool {
     let page = layout::PAGE as usize;
-    let Some(first) = map(layout::SHARED_ADDRESS, page, fd, 0, libc::MAP_FIXED_NOREPLACE) else {
+    let Some(first) = map(
+        layout::SHARED_ADDRESS,
+        page,
+        fd,
+        0,
+        libc::MAP_FIXED_NOREPLACE,
+    ) else {
         return false;
     };
     let header = unsafe { *(first as *const layout::Header) };
@@ -63,8 +69,22 @@ fn map_shared(fd: c_int) -> bool {
     unsafe { libc::munmap(first, page) };
     let coverage = header.coverage_capacity.min(layout::COVERAGE_SIZE) as usize;
     unsafe { libc::munmap(layout::COVERAGE_ADDRESS as *mut c_void, coverage) };
-    map(layout::SHARED_ADDRESS, header.size as usize, fd, 0, libc::MAP_FIXED_NOREPLACE).is_some()
-        && map(layout::COVERAGE_ADDRESS, coverage, fd, header.coverage as i64, libc::MAP_FIXED_NOREPLACE).is_some()
+    map(
+        layout::SHARED_ADDRESS,
+        header.size as usize,
+        fd,
+        0,
+        libc::MAP_FIXED_NOREPLACE,
+    )
+    .is_some()
+        && map(
+            layout::COVERAGE_ADDRESS,
+            coverage,
+            fd,
+            header.coverage as i64,
+            libc::MAP_FIXED_NOREPLACE,
+        )
+        .is_some()
 }
 
 fn map(address: u64, bytes: usize, fd: c_int, offset: i64, flags: c_int) -> Option<*mut c_void> {
@@ -164,7 +184,11 @@ unsafe fn set_arguments(argc: *mut c_int, argv: *mut *mut *mut c_char) {
     let count = input.argument_count as usize;
     unsafe {
         let table = memory((count + 2) * 8) as *mut *mut c_char;
-        *table = if input.program_name != 0 { copy(state::at(input.program_name)) } else { **argv };
+        *table = if input.program_name != 0 {
+            copy(state::at(input.program_name))
+        } else {
+            **argv
+        };
         for index in 0..count {
             let argument = &*state::at::<ArgumentHeader>(input.arguments).add(index);
             *table.add(index + 1) = match inputs::stream(argument.stream as i32) {
@@ -184,7 +208,11 @@ unsafe fn set_arguments(argc: *mut c_int, argv: *mut *mut *mut c_char) {
 unsafe fn symbolic_string(number: i32, stream: &layout::StreamHeader, to: *mut u8) {
     let capacity = stream.capacity as usize;
     unsafe {
-        core::ptr::copy_nonoverlapping(state::at::<u8>(stream.data), to, stream.length.min(stream.capacity) as usize);
+        core::ptr::copy_nonoverlapping(
+            state::at::<u8>(stream.data),
+            to,
+            stream.length.min(stream.capacity) as usize,
+        );
         *to.add(capacity) = 0;
         inputs::__chg_rt_label_input(to as u64, stream.capacity, number, 0);
         crate::objects::add_labelled(to as u64, stream.capacity + 1);

@@ -83,7 +83,10 @@ pub unsafe extern "C" fn __chg_rt_any(address: u64, bytes: u64) -> u32 {
 /// Reserves the shadow before any traced code can run.
 extern "C" fn reserve() {
     let reserved = map(SHADOW_ADDRESS, SHADOW_SIZE)
-        && map(trace::layout::COVERAGE_ADDRESS, trace::layout::COVERAGE_SIZE);
+        && map(
+            trace::layout::COVERAGE_ADDRESS,
+            trace::layout::COVERAGE_SIZE,
+        );
     if !reserved {
         let message = b"changeling: cannot reserve address space for tracing (is the address space limited?)\n";
         unsafe {
@@ -114,5 +117,5 @@ fn map(address: u64, bytes: u64) -> bool {
 }
 
 #[used]
-#[cfg_attr(not(test), unsafe(link_section = ".preinit_array"))]
+#[cfg_attr(feature = "embedded", unsafe(link_section = ".preinit_array"))]
 static RESERVE: extern "C" fn() = reserve;

@@ -5,7 +5,11 @@ use crate::table::{self, node, width};
 use trace::node::{A_CONST, B_CONST, C_CONST, Label, Node, Op};
 
 pub const fn mask(width: u32) -> u64 {
-    if width >= 64 { u64::MAX } else { (1 << width) - 1 }
+    if width >= 64 {
+        u64::MAX
+    } else {
+        (1 << width) - 1
+    }
 }
 
 /// A binary operation whose result may be an operand or concrete (0).
@@ -19,10 +23,7 @@ pub fn binary(op: Op, width: u32, la: Label, lb: Label, a: u64, b: u64, value: u
         }
     } else if lb == 0 && width <= 64 {
         match (op, b) {
-            (
-                Op::Add | Op::Sub | Op::Or | Op::Xor | Op::Shl | Op::LShr | Op::AShr,
-                0,
-            ) => return la,
+            (Op::Add | Op::Sub | Op::Or | Op::Xor | Op::Shl | Op::LShr | Op::AShr, 0) => return la,
             (Op::Mul | Op::UDiv | Op::SDiv, 1) => return la,
             (Op::And | Op::Mul, 0) | (Op::URem, 1) => return 0,
             (Op::And, b) if b == mask(width) => return la,
@@ -70,7 +71,11 @@ pub fn comparison(op: Op, bits: u32, la: Label, lb: Label, a: u64, b: u64, value
             if b > 1 {
                 return 0;
             }
-            return if wanted { operand.a } else { negation(operand.a, value) };
+            return if wanted {
+                operand.a
+            } else {
+                negation(operand.a, value)
+            };
         }
     }
     table::binary(op, 1, la, lb, a, b, value)
@@ -92,7 +97,11 @@ pub fn negation(label: Label, value: u64) -> Label {
     let Some((op, swap)) = inverse else {
         return table::binary(Op::Xor, 1, label, 0, 0, 1, value);
     };
-    let mut new = Node { op: op as u8, value, ..known };
+    let mut new = Node {
+        op: op as u8,
+        value,
+        ..known
+    };
     if swap {
         new.a = known.b;
         new.b = known.a;
@@ -189,7 +198,11 @@ pub fn concat(high: Piece, low: Piece, value: u64) -> Label {
         if high.value == 0 {
             return extension(Op::ZExt, width_sum, low.label, value);
         }
-        let label = if high.width <= 64 { 0 } else { table::constant(high.width, high.value) };
+        let label = if high.width <= 64 {
+            0
+        } else {
+            table::constant(high.width, high.value)
+        };
         return join(width_sum, label, low.label, high.value, 0, value);
     }
     if low.label == 0 {
@@ -223,7 +236,11 @@ pub fn choice(condition: Label, then: Piece, otherwise: Piece, value: u64) -> La
     }
     let width = then.width;
     if width == 1 && then.label == 0 && otherwise.label == 0 {
-        return if then.value == 1 { condition } else { negation(condition, value) };
+        return if then.value == 1 {
+            condition
+        } else {
+            negation(condition, value)
+        };
     }
     let mut b = then.label;
     let (mut flags, mut imm) = (0, 0);

@@ -62,7 +62,9 @@ pub fn intern(new: Node) -> Label {
         return 0;
     }
     unsafe {
-        state::at::<Node>(header.nodes).add(count as usize).write(new);
+        state::at::<Node>(header.nodes)
+            .add(count as usize)
+            .write(new);
         *index.slots.add(slot) = count as u32;
     }
     header.node_count = count + 1;

@@ -16,12 +16,20 @@ struct Value {
 }
 
 fn wide_mask(width: u32) -> u128 {
-    if width >= 128 { u128::MAX } else { (1 << width) - 1 }
+    if width >= 128 {
+        u128::MAX
+    } else {
+        (1 << width) - 1
+    }
 }
 
 impl Value {
     fn new(label: Label, bits: u128, width: u32) -> Value {
-        Value { label, bits: bits & wide_mask(width), width }
+        Value {
+            label,
+            bits: bits & wide_mask(width),
+            width,
+        }
     }
 
     fn constant(bits: u128, width: u32) -> Value {
@@ -60,7 +68,15 @@ impl Value {
         if self.width > 64 && (la == 0 || lb == 0) {
             return result;
         }
-        let label = simplify::binary(op, self.width, la, lb, self.low(), other.low(), result.low());
+        let label = simplify::binary(
+            op,
+            self.width,
+            la,
+            lb,
+            self.low(),
+            other.low(),
+            result.low(),
+        );
         Value { label, ..result }
     }
 
@@ -81,17 +97,32 @@ impl Value {
         if self.width > 64 && (la == 0 || lb == 0) {
             return result;
         }
-        let label = simplify::comparison(op, self.width, la, lb, self.low(), other.low(), holds as u64);
+        let label = simplify::comparison(
+            op,
+            self.width,
+            la,
+            lb,
+            self.low(),
+            other.low(),
+            holds as u64,
+        );
         Value { label, ..result }
     }
 
     fn extend(self, op: Op, width: u32) -> Value {
-        let bits = if op == Op::SExt { self.signed() as u128 } else { self.bits };
+        let bits = if op == Op::SExt {
+            self.signed() as u128
+        } else {
+            self.bits
+        };
         let result = Value::constant(bits, width);
         if self.label == 0 {
             return result;
         }
-        Value { label: simplify::extension(op, width, self.label, result.low()), ..result }
+        Value {
+            label: simplify::extension(op, width, self.label, result.low()),
+            ..result
+        }
     }
 
     fn extract(self, low: u32, width: u32) -> Value {
@@ -99,7 +130,10 @@ impl Value {
         if self.label == 0 {
             return result;
         }
-        Value { label: simplify::extract(self.label, low, width, result.low()), ..result }
+        Value {
+            label: simplify::extract(self.label, low, width, result.low()),
+            ..result
+        }
     }
 
     /// This value above `low`. Constant parts over 64 bits are cut in two.
@@ -109,7 +143,11 @@ impl Value {
             return result;
         }
         let (a, b) = (self.operand(), low.operand());
-        let piece = |label, value: Value| Piece { label, value: value.low(), width: value.width };
+        let piece = |label, value: Value| Piece {
+            label,
+            value: value.low(),
+            width: value.width,
+        };
         let label = simplify::concat(piece(a, self), piece(b, low), result.low());
         Value { label, ..result }
     }
@@ -120,8 +158,17 @@ impl Value {
             return chosen;
         }
         let (b, c) = (then.operand(), otherwise.operand());
-        let piece = |label, value: Value| Piece { label, value: value.low(), width: value.width };
-        let label = simplify::choice(self.label, piece(b, then), piece(c, otherwise), chosen.low());
+        let piece = |label, value: Value| Piece {
+            label,
+            value: value.low(),
+            width: value.width,
+        };
+        let label = simplify::choice(
+            self.label,
+            piece(b, then),
+            piece(c, otherwise),
+            chosen.low(),
+        );
         Value { label, ..chosen }
     }
 }
@@ -152,7 +199,14 @@ fn unpack(meta: u32) -> (Op, u32) {
 
 /// Any binary operator or comparison on 65 to 128 bits.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __chg_rt_wide(meta: u32, la: Label, lb: Label, site: u32, a: u128, b: u128) -> Label {
+pub unsafe extern "C" fn __chg_rt_wide(
+    meta: u32,
+    la: Label,
+    lb: Label,
+    site: u32,
+    a: u128,
+    b: u128,
+) -> Label {
     if la | lb == 0 {
         return 0;
     }
@@ -191,12 +245,20 @@ pub unsafe extern "C" fn __chg_rt_wide_choice(
     taken: u32,
 ) -> Label {
     Value::new(condition, (taken & 1) as u128, 1)
-        .choose(Value::new(then, then_value, width), Value::new(otherwise, else_value, width))
+        .choose(
+            Value::new(then, then_value, width),
+            Value::new(otherwise, else_value, width),
+        )
         .label
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __chg_rt_wide_load(address: u64, bits: u32, site: u32, value: u128) -> Label {
+pub unsafe extern "C" fn __chg_rt_wide_load(
+    address: u64,
+    bits: u32,
+    site: u32,
+    value: u128,
+) -> Label {
     let low = unsafe { memory::__chg_rt_load(address, 64, value as u64, site) };
     let rest = bits - 64;
     let high = unsafe { memory::__chg_rt_load(address + 8, rest, (value >> 64) as u64, site) };
@@ -204,8 +266,16 @@ pub unsafe extern "C" fn __chg_rt_wide_load(address: u64, bits: u32, site: u32, 
         return 0;
     }
     simplify::concat(
-        Piece { label: high, value: (value >> 64) as u64, width: rest },
-        Piece { label: low, value: value as u64, width: 64 },
+        Piece {
+            label: high,
+            value: (value >> 64) as u64,
+            width: rest,
+        },
+        Piece {
+            label: low,
+            value: value as u64,
+            width: 64,
+        },
         value as u64,
     )
 }
@@ -249,8 +319,23 @@ enum Composite {
 const COMPOSITES: [Composite; 17] = {
     use Composite::*;
     [
-        UMin, UMax, SMin, SMax, Abs, UAddOverflow, USubOverflow, UMulOverflow, SAddOverflow,
-        SSubOverflow, SMulOverflow, UAddSat, USubSat, SAddSat, SSubSat, UCmp, SCmp,
+        UMin,
+        UMax,
+        SMin,
+        SMax,
+        Abs,
+        UAddOverflow,
+        USubOverflow,
+        UMulOverflow,
+        SAddOverflow,
+        SSubOverflow,
+        SMulOverflow,
+        UAddSat,
+        USubSat,
+        SAddSat,
+        SSubSat,
+        UCmp,
+        SCmp,
     ]
 };
 
@@ -292,12 +377,16 @@ fn evaluate(composite: Composite, x: Value, y: Value, result_width: u32) -> Valu
         USubOverflow => x.compare(Op::Ult, y),
         SAddOverflow => {
             let sum = x.binary(Op::Add, y);
-            let turned = x.binary(Op::Xor, sum).binary(Op::And, y.binary(Op::Xor, sum));
+            let turned = x
+                .binary(Op::Xor, sum)
+                .binary(Op::And, y.binary(Op::Xor, sum));
             turned.compare(Op::Slt, zero)
         }
         SSubOverflow => {
             let difference = x.binary(Op::Sub, y);
-            let turned = x.binary(Op::Xor, y).binary(Op::And, x.binary(Op::Xor, difference));
+            let turned = x
+                .binary(Op::Xor, y)
+                .binary(Op::And, x.binary(Op::Xor, difference));
             turned.compare(Op::Slt, zero)
         }
         UMulOverflow => product_overflow(Op::ZExt, x, y),
@@ -308,8 +397,11 @@ fn evaluate(composite: Composite, x: Value, y: Value, result_width: u32) -> Valu
         }
         USubSat => evaluate(USubOverflow, x, y, 1).choose(zero, x.binary(Op::Sub, y)),
         SAddSat | SSubSat => {
-            let (overflow, op) =
-                if composite == SAddSat { (SAddOverflow, Op::Add) } else { (SSubOverflow, Op::Sub) };
+            let (overflow, op) = if composite == SAddSat {
+                (SAddOverflow, Op::Add)
+            } else {
+                (SSubOverflow, Op::Sub)
+            };
             // The first operand's sign is the sign of what did not fit.
             let limit = x.compare(Op::Slt, zero).choose(smallest, largest);
             evaluate(overflow, x, y, 1).choose(limit, x.binary(op, y))
@@ -327,7 +419,9 @@ fn evaluate(composite: Composite, x: Value, y: Value, result_width: u32) -> Valu
 /// the pass concretizes those.
 fn product_overflow(extension: Op, x: Value, y: Value) -> Value {
     let double = x.width * 2;
-    let product = x.extend(extension, double).binary(Op::Mul, y.extend(extension, double));
+    let product = x
+        .extend(extension, double)
+        .binary(Op::Mul, y.extend(extension, double));
     let back = product.extract(0, x.width).extend(extension, double);
     product.compare(Op::Ne, back)
 }
@@ -347,7 +441,10 @@ pub unsafe extern "C" fn __chg_rt_funnel(
         return 0;
     }
     let (left, width) = (left_width >> 16 == 1, left_width & 0xffff);
-    let (h, l) = (Value::new(high, high_value as u128, width), Value::new(low, low_value as u128, width));
+    let (h, l) = (
+        Value::new(high, high_value as u128, width),
+        Value::new(low, low_value as u128, width),
+    );
     let s = Value::new(amount, amount_value as u128, width);
     let mut joined = h.above(l);
     // The amount alone may be symbolic.
@@ -356,7 +453,11 @@ pub unsafe extern "C" fn __chg_rt_funnel(
     let distance = s.binary(Op::URem, modulus).extend(Op::ZExt, width * 2);
     if distance.label == 0 {
         // A constant distance selects bits; no shift is left.
-        let start = if left { width - distance.bits as u32 } else { distance.bits as u32 };
+        let start = if left {
+            width - distance.bits as u32
+        } else {
+            distance.bits as u32
+        };
         return joined.extract(start, width).label;
     }
     if left {
@@ -393,14 +494,21 @@ pub unsafe extern "C" fn __chg_rt_insert(
 
 /// One step of address arithmetic: `base + index * scale`, all of 64 bits.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __chg_rt_index(base: Label, index: Label, base_value: u64, index_value: u64, scale: u64) -> Label {
+pub unsafe extern "C" fn __chg_rt_index(
+    base: Label,
+    index: Label,
+    base_value: u64,
+    index_value: u64,
+    scale: u64,
+) -> Label {
     if base | index == 0 {
         return 0;
     }
     Value::new(base, base_value as u128, 64)
         .binary(
             Op::Add,
-            Value::new(index, index_value as u128, 64).binary(Op::Mul, Value::constant(scale as u128, 64)),
+            Value::new(index, index_value as u128, 64)
+                .binary(Op::Mul, Value::constant(scale as u128, 64)),
         )
         .label
 }
@@ -409,5 +517,7 @@ pub unsafe extern "C" fn __chg_rt_index(base: Label, index: Label, base_value: u
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __chg_rt_atomic(meta: u32, la: Label, lb: Label, a: u64, b: u64) -> Label {
     let (op, width) = unpack(meta);
-    Value::new(la, a as u128, width).binary(op, Value::new(lb, b as u128, width)).label
+    Value::new(la, a as u128, width)
+        .binary(op, Value::new(lb, b as u128, width))
+        .label
 }

@@ -97,7 +97,12 @@ mod tests {
     use super::*;
 
     fn stream(kind: StreamKind, name: &str, capacity: usize, bytes: &[u8]) -> Stream {
-        Stream { kind, name: name.into(), capacity, bytes: bytes.to_vec() }
+        Stream {
+            kind,
+            name: name.into(),
+            capacity,
+            bytes: bytes.to_vec(),
+        }
     }
 
     #[test]
@@ -111,8 +116,14 @@ mod tests {
             arguments: vec![Argument::Fixed(b"-x".to_vec()), Argument::Symbolic(0)],
         };
         assert_eq!(input.argument_texts(), [b"-x".as_slice(), b"a"]);
-        assert_eq!(input.files().collect::<Vec<_>>(), [("f", b"a\0b".as_slice())]);
-        assert_eq!(input.variables().collect::<Vec<_>>(), [("V", b"".as_slice())]);
+        assert_eq!(
+            input.files().collect::<Vec<_>>(),
+            [("f", b"a\0b".as_slice())]
+        );
+        assert_eq!(
+            input.variables().collect::<Vec<_>>(),
+            [("V", b"".as_slice())]
+        );
     }
 
     #[test]

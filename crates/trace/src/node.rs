@@ -213,7 +213,11 @@ mod tests {
 
     #[test]
     fn comparisons_are_the_width_one_operators() {
-        assert!(Op::Eq.is_comparison() && Op::Sle.is_comparison() && Op::FUnordered.is_comparison());
-        assert!(!Op::ZExt.is_comparison() && !Op::AShr.is_comparison() && !Op::UToF.is_comparison());
+        assert!(
+            Op::Eq.is_comparison() && Op::Sle.is_comparison() && Op::FUnordered.is_comparison()
+        );
+        assert!(
+            !Op::ZExt.is_comparison() && !Op::AShr.is_comparison() && !Op::UToF.is_comparison()
+        );
     }
 }

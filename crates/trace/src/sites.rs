@@ -57,7 +57,10 @@ pub struct Block {
 
 impl SiteTable {
     pub fn site(&self, number: u32) -> Option<&Site> {
-        let at = self.sites.binary_search_by_key(&number, |site| site.number).ok()?;
+        let at = self
+            .sites
+            .binary_search_by_key(&number, |site| site.number)
+            .ok()?;
         Some(&self.sites[at])
     }
 
@@ -69,6 +72,9 @@ impl SiteTable {
         if site.line == 0 {
             return format!("in {}", self.functions[site.function as usize].name);
         }
-        format!("{}:{}:{}", self.files[site.file as usize], site.line, site.column)
+        format!(
+            "{}:{}:{}",
+            self.files[site.file as usize], site.line, site.column
+        )
     }
 }
