@@ -14,6 +14,7 @@ mod passage;
 pub mod pdg;
 pub mod pointers;
 pub mod reach;
+pub mod regions;
 pub mod slice;
 
 pub use calls::Calls;

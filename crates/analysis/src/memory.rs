@@ -94,8 +94,8 @@ impl Memory {
             .collect();
         let count = program.functions.len();
         let mut memory = Memory {
-            writes: vec![Bits::new(cells.len()); count],
-            reads: vec![Bits::new(cells.len()); count],
+            writes: Vec::new(),
+            reads: Vec::new(),
             cells,
             number,
             accesses: HashMap::new(),
@@ -105,6 +105,7 @@ impl Memory {
         for function in program.definitions() {
             memory.read_function(program, pointers, calls, function);
         }
+        memory.join_alike(program, pointers);
         memory.summarise(program, pointers, calls);
         memory
     }
@@ -130,15 +131,71 @@ impl Memory {
             if touches || calls_defined {
                 self.events[id.index()].push(site);
             }
-            for cell in &access.reads {
-                self.reads[id.index()].set(self.number[cell]);
-            }
-            for cell in &access.writes {
-                self.writes[id.index()].set(self.number[cell]);
-            }
             if touches {
                 self.accesses.insert(site, access);
             }
+        }
+    }
+
+    /// Cells that are always touched together are as good as one: of each such
+    /// group only the first stays. Pointers that may point to almost anything
+    /// would otherwise make everything that follows many times slower.
+    fn join_alike(&mut self, program: &Program, pointers: &Pointers) {
+        let mut signatures: Vec<u64> = self
+            .cells
+            .iter()
+            .map(|&cell| match pointers.describe(cell).0 {
+                Origin::Stack(site) => mixed(program.function_of(site).0.into()),
+                _ => 0,
+            })
+            .collect();
+        for (site, access) in &self.accesses {
+            for (side, list) in [&access.reads, &access.writes].into_iter().enumerate() {
+                let key = mixed(1 << 40 | u64::from(site.0) << 1 | side as u64);
+                for cell in list {
+                    let signature = &mut signatures[self.number[cell] as usize];
+                    *signature = signature.wrapping_add(key);
+                }
+            }
+        }
+        let mut first: HashMap<u64, Cell> = HashMap::new();
+        let stays: Vec<bool> = self
+            .cells
+            .iter()
+            .zip(&signatures)
+            .map(|(&cell, &signature)| *first.entry(signature).or_insert(cell) == cell)
+            .collect();
+        let number = &self.number;
+        for access in self.accesses.values_mut() {
+            access.reads.retain(|cell| stays[number[cell] as usize]);
+            access.writes.retain(|cell| stays[number[cell] as usize]);
+        }
+        self.cells = self
+            .cells
+            .iter()
+            .zip(&stays)
+            .filter(|(_, stays)| **stays)
+            .map(|(&cell, _)| cell)
+            .collect();
+        self.number = self
+            .cells
+            .iter()
+            .enumerate()
+            .map(|(n, &cell)| (cell, n as u32))
+            .collect();
+        let count = self.cells.len();
+        self.reads = vec![Bits::new(count); program.functions.len()];
+        self.writes = vec![Bits::new(count); program.functions.len()];
+        for (&site, access) in &self.accesses {
+            let function = program.function_of(site).index();
+            access
+                .reads
+                .iter()
+                .for_each(|cell| self.reads[function].set(self.number[cell]));
+            access
+                .writes
+                .iter()
+                .for_each(|cell| self.writes[function].set(self.number[cell]));
         }
     }
 
@@ -359,6 +416,13 @@ impl Memory {
         }
         events
     }
+}
+
+/// A number spread over all bits, so that sums tell sets apart.
+fn mixed(n: u64) -> u64 {
+    let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let n = (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (n ^ (n >> 31)).wrapping_add(0x9e37_79b9_7f4a_7c15)
 }
 
 struct Event {

@@ -92,16 +92,18 @@ impl Layout {
     }
 }
 
+/// A copy between more pairs of places than this joins them all.
+const MANY_COPIES: usize = 64;
+
 pub fn generate(program: &Program) -> Pointers {
     let layout = Layout::new(program);
     let solver = Solver::new(layout.count);
-    let objects = Objects::new(layout.count);
+    let objects = Objects::default();
     let mut generator = Generator {
         program,
         layout,
         solver,
         objects,
-        arrivals: Vec::new(),
         callees: BTreeSet::new(),
         callbacks: BTreeSet::new(),
         copies: Vec::new(),
@@ -128,7 +130,6 @@ struct Generator<'p> {
     layout: Layout,
     solver: Solver,
     objects: Objects,
-    arrivals: Vec<Arrival>,
     callees: BTreeSet<(Site, FunctionId)>,
     callbacks: BTreeSet<(Site, FunctionId)>,
     /// Memory copied from one pointer's target to another's: (to, from).
@@ -136,15 +137,12 @@ struct Generator<'p> {
 }
 
 impl Generator<'_> {
-    fn cell(&mut self, object: ObjectId, offset: i64) -> NodeId {
+    fn cell(&mut self, object: ObjectId, offset: u64) -> NodeId {
         self.solver.cell(&mut self.objects, object, offset)
     }
 
     fn attach(&mut self, node: NodeId, use_: Use) {
-        let arrivals = self
-            .solver
-            .attach(node, use_, &mut self.objects, self.program);
-        self.arrivals.extend(arrivals);
+        self.solver.attach(node, use_);
     }
 
     fn outside(&mut self) -> NodeId {
@@ -162,15 +160,14 @@ impl Generator<'_> {
                 .objects
                 .object(Origin::Global(id), Some(global.ty), self.program);
             let cell = self.cell(object, 0);
-            self.solver.add(NodeId(self.layout.globals + id.0), &[cell]);
+            self.solver.add(NodeId(self.layout.globals + id.0), cell);
         }
         for id in self.program.function_ids() {
             let object = self
                 .objects
                 .object(Origin::Function(id), None, self.program);
             let cell = self.cell(object, 0);
-            self.solver
-                .add(NodeId(self.layout.functions + id.0), &[cell]);
+            self.solver.add(NodeId(self.layout.functions + id.0), cell);
         }
         for index in 0..self.program.constants.len() {
             self.constant(ConstantId::new(index));
@@ -216,7 +213,7 @@ impl Generator<'_> {
         }
     }
 
-    fn contents(&mut self, object: ObjectId, offset: i64, value: Value) {
+    fn contents(&mut self, object: ObjectId, offset: u64, value: Value) {
         let Value::Constant(id) = value else {
             self.initial(object, offset, value);
             return;
@@ -232,11 +229,11 @@ impl Generator<'_> {
         };
         for (n, &element) in elements.iter().enumerate() {
             let at = element_offset(self.program, *ty, n);
-            self.contents(object, offset + at as i64, element);
+            self.contents(object, offset + at, element);
         }
     }
 
-    fn initial(&mut self, object: ObjectId, offset: i64, value: Value) {
+    fn initial(&mut self, object: ObjectId, offset: u64, value: Value) {
         let cell = self.cell(object, offset);
         if let Some(node) = self.layout.value(FunctionId(0), value) {
             self.solver.copy(node, cell);
@@ -246,13 +243,13 @@ impl Generator<'_> {
     /// Arguments that come from outside the program.
     fn starts(&mut self) {
         let outside = self.outside();
-        self.solver.add(outside, &[outside]);
+        self.solver.add(outside, outside);
         for id in self.program.definitions() {
             let function = self.program.function(id);
             if matches!(function.symbol.as_str(), "main" | "LLVMFuzzerTestOneInput") {
                 for n in 0..function.parameters.len() as u32 {
                     if let Some(node) = self.layout.argument(id, n) {
-                        self.solver.add(node, &[outside]);
+                        self.solver.add(node, outside);
                     }
                 }
             }
@@ -276,11 +273,11 @@ impl Generator<'_> {
                     .objects
                     .object(Origin::Stack(site), Some(*allocated), program);
                 let cell = self.cell(object, 0);
-                self.solver.add(result, &[cell]);
+                self.solver.add(result, cell);
             }
             Operation::Load(_) if self.may_hold_pointer(instruction.ty) => {
                 if let Some(address) = operand(&self.layout, 0) {
-                    self.attach(address, Use::Load { to: result });
+                    self.solver.load(address, result);
                 }
             }
             Operation::Store(_) => {
@@ -291,7 +288,7 @@ impl Generator<'_> {
                 if let (true, Some(from), Some(address)) =
                     (relevant, operand(&self.layout, 0), operand(&self.layout, 1))
                 {
-                    self.attach(address, Use::Store { from });
+                    self.solver.store(address, from);
                 }
             }
             Operation::Address(address) => {
@@ -320,8 +317,8 @@ impl Generator<'_> {
                 if let (Some(address), Some(from)) =
                     (operand(&self.layout, 0), operand(&self.layout, last))
                 {
-                    self.attach(address, Use::Load { to: result });
-                    self.attach(address, Use::Store { from });
+                    self.solver.load(address, result);
+                    self.solver.store(address, from);
                 }
             }
             Operation::Return => {
@@ -439,7 +436,7 @@ impl Generator<'_> {
     fn allocate(&mut self, site: Site) {
         let object = self.objects.object(Origin::Heap(site), None, self.program);
         let cell = self.cell(object, 0);
-        self.solver.add(self.layout.result(site), &[cell]);
+        self.solver.add(self.layout.result(site), cell);
     }
 
     /// May return, store and call anything it was given, or memory of its own.
@@ -458,7 +455,7 @@ impl Generator<'_> {
                 .is_some_and(|ty| self.may_hold_pointer(ty));
             if holds {
                 self.solver.copy(node, gifts);
-                self.attach(node, Use::Store { from: gifts });
+                self.solver.store(node, gifts);
                 self.attach(node, Use::Callback { site });
             }
         }
@@ -475,14 +472,14 @@ impl Generator<'_> {
         self.solver.copy(self.layout.variadic(function), cell);
         // The list holds pointers to where the arguments lie, whatever its form.
         let address = self.layout.variadic(function);
-        self.solver.add(address, &[cell]);
+        self.solver.add(address, cell);
         if let Some(list) = list {
             for bytes in [0, 8, 16] {
-                let within = self.solver.set(list).to_vec();
+                let within = self.solver.set(list);
                 for place in within {
-                    let (object, offset) = self.objects.place(self.solver.find(place));
-                    let field = self.cell(object, offset as i64 + bytes);
-                    self.solver.add(field, &[cell]);
+                    let (object, offset) = self.objects.place(self.solver.cell_of(place));
+                    let field = self.cell(object, offset + bytes);
+                    self.solver.add(field, cell);
                 }
             }
         }
@@ -492,14 +489,11 @@ impl Generator<'_> {
     /// constraints, and so do cells that appear in copied memory.
     fn solve(&mut self) {
         let mut copied: HashSet<(NodeId, NodeId)> = HashSet::new();
-        self.solver.collapse_cycles();
         loop {
-            let arrived = self.solver.run(&mut self.objects, self.program);
-            self.arrivals.extend(arrived);
-            let arrivals = std::mem::take(&mut self.arrivals);
-            let mut progress = !arrivals.is_empty();
+            let arrivals = self.solver.run(&mut self.objects, self.program);
+            let mut progress = false;
             for arrival in arrivals {
-                self.arrive(arrival);
+                progress |= self.arrive(arrival);
             }
             for n in 0..self.copies.len() {
                 let (to, from) = self.copies[n];
@@ -511,17 +505,18 @@ impl Generator<'_> {
         }
     }
 
-    fn arrive(&mut self, arrival: Arrival) {
-        let (object, _) = self.objects.place(self.solver.find(arrival.target));
+    /// Returns whether the call was not known yet.
+    fn arrive(&mut self, arrival: Arrival) -> bool {
+        let (object, _) = self.objects.place(self.solver.cell_of(arrival.target));
         let Origin::Function(callee) = self.objects.get(object).origin else {
-            return;
+            return false;
         };
         let instruction = self.program.instruction(arrival.site);
         let caller = self.program.function_of(arrival.site);
         if arrival.callback {
-            if self.program.function(callee).is_defined()
-                && self.callbacks.insert((arrival.site, callee))
-            {
+            let new = self.program.function(callee).is_defined()
+                && self.callbacks.insert((arrival.site, callee));
+            if new {
                 let gifts = self.layout.gifts(arrival.site);
                 for n in 0..self.program.function(callee).parameters.len() as u32 {
                     if let Some(node) = self.layout.argument(callee, n) {
@@ -529,9 +524,13 @@ impl Generator<'_> {
                     }
                 }
             }
-        } else if self.accepts(callee, instruction) && self.callees.insert((arrival.site, callee)) {
+            return new;
+        }
+        let new = self.accepts(callee, instruction) && self.callees.insert((arrival.site, callee));
+        if new {
             self.enter(arrival.site, instruction, caller, callee);
         }
+        new
     }
 
     /// Whether the call passes what the function takes.
@@ -585,24 +584,47 @@ impl Generator<'_> {
         done: &mut HashSet<(NodeId, NodeId)>,
     ) -> bool {
         let mut progress = false;
-        let targets = self.solver.set(to).to_vec();
-        let sources = self.solver.set(from).to_vec();
-        for &target in &targets {
-            for &source in &sources {
-                let (object, start) = self.objects.place(self.solver.find(source));
-                let (other, first) = self.objects.place(self.solver.find(target));
-                for cell in self.objects.cells_of(object).to_vec() {
-                    let (_, offset) = self.objects.place(cell);
-                    if offset < start || self.solver.set(cell).is_empty() {
-                        continue;
-                    }
-                    let copy = self.cell(other, (first + offset - start) as i64);
-                    if done.insert((self.solver.find(cell), copy)) {
+        let targets = self.solver.set(to);
+        let sources = self.solver.set(from);
+        if targets.len() * sources.len() > MANY_COPIES {
+            return self.join_memory(targets.into_iter().chain(sources).collect());
+        }
+        for &source in &sources {
+            let (object, start) = self.objects.place(source);
+            for cell in self.objects.cells_of(object).collect::<Vec<_>>() {
+                let (_, offset) = self.objects.place(self.solver.cell_of(cell));
+                if offset < start || self.solver.set(cell).is_empty() {
+                    continue;
+                }
+                for &target in &targets {
+                    let (other, first) = self.objects.place(self.solver.cell_of(target));
+                    let copy = self.cell(other, first + offset - start);
+                    if done.insert((self.solver.cell_of(cell), copy)) {
                         self.solver.copy(cell, copy);
                         progress = true;
                     }
                 }
             }
+        }
+        progress
+    }
+}
+
+impl Generator<'_> {
+    /// All that these cells' objects contain becomes one.
+    fn join_memory(&mut self, cells: Vec<NodeId>) -> bool {
+        let objects: BTreeSet<ObjectId> = cells
+            .into_iter()
+            .map(|cell| self.objects.place(cell).0)
+            .collect();
+        let cells: Vec<NodeId> = objects
+            .into_iter()
+            .flat_map(|object| self.objects.cells_of(object))
+            .collect();
+        let pairs = cells.windows(2);
+        let mut progress = false;
+        for pair in pairs {
+            progress |= self.solver.unite(pair[0], pair[1]);
         }
         progress
     }

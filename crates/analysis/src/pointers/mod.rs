@@ -9,7 +9,7 @@ mod constraints;
 mod objects;
 mod solver;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use changeling_program::{FunctionId, Program, Site, Value};
 
@@ -62,19 +62,17 @@ impl Pointers {
         let Some(node) = self.layout.value(function, pointer) else {
             return Vec::new();
         };
-        let mut cells = BTreeSet::new();
-        for &pointed in self.solver.set(node) {
-            let first = self.solver.find(pointed);
+        let mut cells = Vec::new();
+        for first in self.solver.set(node) {
             let (object, offset) = self.objects.place(first);
-            cells.insert(Cell(first.0));
-            for &other in self.objects.cells_of(object) {
-                let (_, at) = self.objects.place(other);
-                if at > offset && at < offset.saturating_add(size) {
-                    cells.insert(Cell(self.solver.find(other).0));
-                }
-            }
+            cells.push(Cell(first.0));
+            let end = offset.saturating_add(size);
+            let others = self.objects.get(object).cells_between(offset, end);
+            cells.extend(others.map(|other| Cell(other.0)));
         }
-        cells.into_iter().collect()
+        cells.sort_unstable();
+        cells.dedup();
+        cells
     }
 
     /// Everything in the objects behind the pointer.
@@ -86,12 +84,12 @@ impl Pointers {
             .solver
             .set(node)
             .iter()
-            .map(|&cell| self.objects.place(self.solver.find(cell)).0)
+            .map(|&cell| self.objects.place(cell).0)
             .collect();
         let cells = objects
             .into_iter()
             .flat_map(|object| self.objects.cells_of(object));
-        let cells: BTreeSet<Cell> = cells.map(|&cell| Cell(self.solver.find(cell).0)).collect();
+        let cells: BTreeSet<Cell> = cells.map(|cell| Cell(cell.0)).collect();
         cells.into_iter().collect()
     }
 
@@ -99,13 +97,21 @@ impl Pointers {
     pub fn reachable(&self, function: FunctionId, pointer: Value) -> Vec<Cell> {
         let mut seen: BTreeSet<Cell> = self.whole_objects(function, pointer).into_iter().collect();
         let mut work: Vec<Cell> = seen.iter().copied().collect();
+        // Cells with common contents lead to the same cells.
+        let mut expanded = HashSet::new();
+        let mut objects = HashSet::new();
         while let Some(cell) = work.pop() {
-            for &next in self.solver.set(NodeId(cell.0)) {
-                let (object, _) = self.objects.place(self.solver.find(next));
-                for &inner in self.objects.cells_of(object) {
-                    let inner = Cell(self.solver.find(inner).0);
-                    if seen.insert(inner) {
-                        work.push(inner);
+            if !expanded.insert(self.solver.contents_of(NodeId(cell.0))) {
+                continue;
+            }
+            for next in self.solver.set(NodeId(cell.0)) {
+                let (object, _) = self.objects.place(next);
+                if !objects.insert(object) {
+                    continue;
+                }
+                for inner in self.objects.cells_of(object) {
+                    if seen.insert(Cell(inner.0)) {
+                        work.push(Cell(inner.0));
                     }
                 }
             }
@@ -122,7 +128,7 @@ impl Pointers {
             .solver
             .set(node)
             .iter()
-            .map(|&cell| self.objects.place(self.solver.find(cell)).0)
+            .map(|&cell| self.objects.place(cell).0)
             .collect();
         objects
             .into_iter()
@@ -133,20 +139,20 @@ impl Pointers {
     /// All cells there are, ascending.
     pub fn all_cells(&self) -> Vec<Cell> {
         let cells = self.objects.list.iter().flat_map(|object| object.cells());
-        let cells: BTreeSet<Cell> = cells.map(|&cell| Cell(self.solver.find(cell).0)).collect();
+        let cells: BTreeSet<Cell> = cells.map(|cell| Cell(cell.0)).collect();
         cells.into_iter().collect()
     }
 
     /// What kind of memory the cell is in, and at which offset.
     pub fn describe(&self, cell: Cell) -> (Origin, u64) {
-        let (object, offset) = self.objects.place(self.solver.find(NodeId(cell.0)));
+        let (object, offset) = self.objects.place(self.solver.cell_of(NodeId(cell.0)));
         (self.objects.get(object).origin, offset)
     }
 
     /// Whether a store to the cell replaces all it held: it stands for a single
     /// place in memory, with nothing else of its object overlapping.
     pub fn is_single(&self, cell: Cell, size: u64, program: &Program) -> bool {
-        let (object, _) = self.objects.place(self.solver.find(NodeId(cell.0)));
+        let (object, _) = self.objects.place(self.solver.cell_of(NodeId(cell.0)));
         let object = self.objects.get(object);
         object.is_single_at(self.objects.place(NodeId(cell.0)).1)
             && match object.origin {

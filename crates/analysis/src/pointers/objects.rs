@@ -1,6 +1,6 @@
 //! Memory objects and the cells inside them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use changeling_program::{FunctionId, GlobalId, Program, Shape, Site, TypeId};
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,8 @@ pub struct Object {
     arrays: Vec<Range>,
     /// With a variable step through the whole object: offsets modulo this.
     modulus: u64,
-    cells: Vec<NodeId>,
+    /// By offset.
+    cells: Vec<(u64, NodeId)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,23 +53,14 @@ const MANY_CELLS: usize = 96;
 pub struct Objects {
     pub list: Vec<Object>,
     by_origin: HashMap<Origin, ObjectId>,
-    /// Object and offset of each cell, from `first_cell` on.
-    places: Vec<(ObjectId, u64)>,
-    by_place: HashMap<(ObjectId, u64), NodeId>,
-    first_cell: u32,
+    /// Object and offset of each cell, by number of the node.
+    places: Vec<Option<(ObjectId, u64)>>,
 }
 
 /// A cell that is from now on the same as another.
 pub type Merge = (NodeId, NodeId);
 
 impl Objects {
-    pub fn new(first_cell: u32) -> Objects {
-        Objects {
-            first_cell,
-            ..Objects::default()
-        }
-    }
-
     pub fn object(&mut self, origin: Origin, ty: Option<TypeId>, program: &Program) -> ObjectId {
         let list = &mut self.list;
         *self.by_origin.entry(origin).or_insert_with(|| {
@@ -93,20 +85,26 @@ impl Objects {
         &self.list[id.0 as usize]
     }
 
-    /// The cell at an offset; makes it if there is none yet. A new cell may be
-    /// one too many, so that all of the object's become one.
-    pub fn cell(&mut self, id: ObjectId, offset: i64) -> (NodeId, Vec<Merge>) {
-        let object = &self.list[id.0 as usize];
-        let offset = object.canonical(offset);
-        if let Some(&cell) = self.by_place.get(&(id, offset)) {
-            return (cell, Vec::new());
-        }
-        let cell = NodeId(self.first_cell + self.places.len() as u32);
-        self.places.push((id, offset));
-        self.by_place.insert((id, offset), cell);
+    /// The cell at an offset; makes it, with the number `next`, if there is none
+    /// yet. A new cell may be one too many, so that all of the object's become one.
+    pub fn cell(&mut self, id: ObjectId, offset: u64, next: u32) -> (NodeId, Vec<Merge>) {
         let object = &mut self.list[id.0 as usize];
-        object.cells.push(cell);
-        let merges = if object.cells.len() > MANY_CELLS {
+        let offset = object.canonical(offset);
+        let at = match object
+            .cells
+            .binary_search_by_key(&offset, |&(offset, _)| offset)
+        {
+            Ok(at) => return (object.cells[at].1, Vec::new()),
+            Err(at) => at,
+        };
+        let cell = NodeId(next);
+        object.cells.insert(at, (offset, cell));
+        let many = object.cells.len() > MANY_CELLS;
+        if self.places.len() <= cell.index() {
+            self.places.resize(cell.index() + 1, None);
+        }
+        self.places[cell.index()] = Some((id, offset));
+        let merges = if many {
             self.step(id, 0, 1, None)
         } else {
             Vec::new()
@@ -115,11 +113,35 @@ impl Objects {
     }
 
     pub fn place(&self, cell: NodeId) -> (ObjectId, u64) {
-        self.places[(cell.0 - self.first_cell) as usize]
+        self.places[cell.index()].expect("a cell of memory")
     }
 
-    pub fn cells_of(&self, id: ObjectId) -> &[NodeId] {
-        &self.list[id.0 as usize].cells
+    pub fn cells_of(&self, id: ObjectId) -> impl Iterator<Item = NodeId> + '_ {
+        self.list[id.0 as usize].cells()
+    }
+
+    /// Where a pointer to `offset` points after moving by so many bytes; `None`
+    /// if that is not in the object any more.
+    pub fn moved(&self, id: ObjectId, offset: u64, bytes: i64) -> Option<u64> {
+        let object = &self.list[id.0 as usize];
+        if matches!(object.origin, Origin::Function(_)) && bytes != 0 {
+            return None;
+        }
+        let to = (offset as i64).wrapping_add(bytes);
+        if object.modulus != 0 {
+            return Some(to.rem_euclid(object.modulus as i64) as u64);
+        }
+        // Any element of an array stands for all: a step out of the first one
+        // may be a step between two others.
+        for range in &object.arrays {
+            let (start, length) = (range.start as i64, range.length as i64);
+            let inside = |at: i64| at >= start && at < start + length;
+            if inside(offset as i64) && !inside(to) && bytes.abs() < length {
+                return Some((start + (to - start).rem_euclid(range.stride as i64)) as u64);
+            }
+        }
+        let fits = to >= 0 && object.size.is_none_or(|size| to as u64 <= size);
+        fits.then_some(to as u64)
     }
 
     /// A pointer at `offset` is moved by a variable number of strides: what it
@@ -133,19 +155,14 @@ impl Objects {
     ) -> Vec<Merge> {
         let object = &mut self.list[id.0 as usize];
         let stride = stride.max(1);
+        if object.modulus == 1 || (object.modulus != 0 && stride.is_multiple_of(object.modulus)) {
+            return Vec::new();
+        }
         let array = program.and_then(|program| object.array_at(program, offset, stride));
         match array {
-            Some(range) if object.arrays.contains(&range) || object.modulus != 0 => {
-                return Vec::new();
-            }
-            Some(range) => object.arrays.push(range),
-            None => {
-                let modulus = gcd(object.modulus, stride);
-                if modulus == object.modulus {
-                    return Vec::new();
-                }
-                object.modulus = modulus;
-            }
+            Some(range) if object.arrays.contains(&range) => return Vec::new(),
+            Some(range) if object.modulus == 0 => object.arrays.push(range),
+            _ => object.modulus = gcd(object.modulus, stride),
         }
         self.merge(id)
     }
@@ -153,37 +170,37 @@ impl Objects {
     fn merge(&mut self, id: ObjectId) -> Vec<Merge> {
         let mut merges = Vec::new();
         let cells = std::mem::take(&mut self.list[id.0 as usize].cells);
-        let mut kept: HashMap<u64, NodeId> = HashMap::new();
-        let mut left = Vec::new();
-        for cell in cells {
-            let (_, offset) = self.place(cell);
-            let canonical = self.list[id.0 as usize].canonical(offset as i64);
+        let mut kept: BTreeMap<u64, NodeId> = BTreeMap::new();
+        for (offset, cell) in cells {
+            let canonical = self.list[id.0 as usize].canonical(offset);
             let keeper = *kept.entry(canonical).or_insert(cell);
             if keeper == cell {
-                left.push(cell);
-                self.places[(cell.0 - self.first_cell) as usize].1 = canonical;
-                self.by_place.insert((id, canonical), cell);
+                self.places[cell.index()] = Some((id, canonical));
             } else {
                 merges.push((keeper, cell));
             }
         }
-        self.list[id.0 as usize].cells = left;
+        self.list[id.0 as usize].cells = kept.into_iter().collect();
         merges
     }
 }
 
 impl Object {
-    pub fn cells(&self) -> &[NodeId] {
-        &self.cells
+    pub fn cells(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.cells.iter().map(|&(_, cell)| cell)
     }
 
-    fn canonical(&self, offset: i64) -> u64 {
-        let mut offset = match self.size {
-            Some(size) if size > 0 && (offset < 0 || offset as u64 >= size) => {
-                offset.rem_euclid(size as i64) as u64
-            }
-            _ => offset.max(0) as u64,
-        };
+    /// Cells from behind `offset` to before `end`.
+    pub fn cells_between(&self, offset: u64, end: u64) -> impl Iterator<Item = NodeId> + '_ {
+        let from = self.cells.partition_point(|&(at, _)| at <= offset);
+        self.cells[from..]
+            .iter()
+            .take_while(move |&&(at, _)| at < end)
+            .map(|&(_, cell)| cell)
+    }
+
+    fn canonical(&self, offset: u64) -> u64 {
+        let mut offset = offset;
         for range in &self.arrays {
             if offset >= range.start && offset < range.start + range.length {
                 offset = range.start + (offset - range.start) % range.stride;

@@ -1,11 +1,16 @@
-//! Inclusion constraints between sets of cells, solved by propagating what is new.
+//! Constraints between sets of cells.
+//!
+//! Between values sets flow in one direction only, along copies. Memory is
+//! treated more coarsely: cells that one pointer is used to read or write share
+//! what they contain. This keeps the number of constraints proportional to the
+//! program: with inclusion in memory too, programs with their own allocator or
+//! with one large state structure take hours.
 
-use std::collections::HashSet;
-
-use changeling_program::Site;
+use changeling_program::{Program, Site};
 
 use super::NodeId;
 use super::objects::{Merge, ObjectId, Objects};
+use crate::{Graph, Node};
 
 /// What happens to each pointer that arrives at a node.
 #[derive(Clone, Copy, Debug)]
@@ -14,28 +19,10 @@ pub enum Use {
     Offset { to: NodeId, bytes: i64 },
     /// `to` = the pointer moved by bytes and any number of strides.
     Indexed { to: NodeId, bytes: i64, stride: u64 },
-    /// `to` = what it points to.
-    Load { to: NodeId },
-    /// What it points to = `from`.
-    Store { from: NodeId },
     /// It is called here.
     Callee { site: Site },
     /// It is given to an unknown function here, which may call it.
     Callback { site: Site },
-}
-
-#[derive(Default)]
-pub struct Solver {
-    leader: Vec<NodeId>,
-    sets: Vec<Vec<NodeId>>,
-    fresh: Vec<Vec<NodeId>>,
-    edges: Vec<Vec<NodeId>>,
-    known_edges: HashSet<(NodeId, NodeId)>,
-    uses: Vec<Vec<Use>>,
-    queue: Vec<NodeId>,
-    queued: Vec<bool>,
-    edges_since_collapse: usize,
-    first_cell: u32,
 }
 
 /// A function pointer that reached a call.
@@ -45,262 +32,431 @@ pub struct Arrival {
     pub callback: bool,
 }
 
+/// Nodes below `first_cell` are values. The others are cells of memory, and at
+/// the same time stand for what the cell contains: `leader` joins contents,
+/// `same_cell` joins places.
+pub struct Solver {
+    first_cell: u32,
+    leader: Vec<NodeId>,
+    same_cell: Vec<NodeId>,
+    sets: Vec<Bits>,
+    /// The part of each set that has gone along the copies.
+    copied: Vec<Bits>,
+    /// The part of each set that the uses have seen.
+    used: Vec<Bits>,
+    edges: Vec<Vec<NodeId>>,
+    uses: Vec<Vec<Use>>,
+    /// Contents of what the node points to, once it was used as an address.
+    behind: Vec<Option<NodeId>>,
+    wants_behind: Vec<bool>,
+    changed: bool,
+}
+
 impl Solver {
     /// Nodes from `first_cell` on are cells of memory.
     pub fn new(first_cell: u32) -> Solver {
         let mut solver = Solver {
             first_cell,
-            ..Solver::default()
+            leader: Vec::new(),
+            same_cell: Vec::new(),
+            sets: Vec::new(),
+            copied: Vec::new(),
+            used: Vec::new(),
+            edges: Vec::new(),
+            uses: Vec::new(),
+            behind: Vec::new(),
+            wants_behind: Vec::new(),
+            changed: false,
         };
         solver.grow(first_cell as usize);
         solver
     }
 
-    fn node(&mut self) -> NodeId {
-        let id = NodeId(self.leader.len() as u32);
-        self.leader.push(id);
-        self.sets.push(Vec::new());
-        self.fresh.push(Vec::new());
-        self.edges.push(Vec::new());
-        self.uses.push(Vec::new());
-        self.queued.push(false);
-        id
-    }
-
-    /// Makes all nodes up to this number.
     fn grow(&mut self, count: usize) {
         while self.leader.len() < count {
-            self.node();
+            let id = NodeId(self.leader.len() as u32);
+            self.leader.push(id);
+            self.same_cell.push(id);
+            self.sets.push(Bits::default());
+            self.copied.push(Bits::default());
+            self.used.push(Bits::default());
+            self.edges.push(Vec::new());
+            self.uses.push(Vec::new());
+            self.behind.push(None);
+            self.wants_behind.push(false);
         }
     }
 
-    pub fn find(&self, mut node: NodeId) -> NodeId {
+    fn find(&mut self, node: NodeId) -> NodeId {
+        find_halving(&mut self.leader, node)
+    }
+
+    /// The cell that stands for this place now.
+    pub fn cell_of(&self, mut cell: NodeId) -> NodeId {
+        while self.same_cell[cell.index()] != cell {
+            cell = self.same_cell[cell.index()];
+        }
+        cell
+    }
+
+    /// The node whose set this one shares.
+    pub fn contents_of(&self, node: NodeId) -> NodeId {
+        let mut node = node;
         while self.leader[node.index()] != node {
             node = self.leader[node.index()];
         }
         node
     }
 
-    pub fn set(&self, node: NodeId) -> &[NodeId] {
-        &self.sets[self.find(node).index()]
+    /// Cells the node can point to, ascending, each once.
+    pub fn set(&self, node: NodeId) -> Vec<NodeId> {
+        let node = self.contents_of(node);
+        let cells = self.sets[node.index()].ones();
+        let mut cells: Vec<NodeId> = cells
+            .map(|bit| self.cell_of(NodeId(self.first_cell + bit)))
+            .collect();
+        cells.sort_unstable();
+        cells.dedup();
+        cells
     }
 
-    pub fn add(&mut self, node: NodeId, cells: &[NodeId]) {
+    pub fn add(&mut self, node: NodeId, cell: NodeId) {
         let node = self.find(node);
-        let mut incoming: Vec<NodeId> = cells.iter().map(|&cell| self.find(cell)).collect();
-        incoming.sort_unstable();
-        incoming.dedup();
-        let set = &self.sets[node.index()];
-        incoming.retain(|cell| set.binary_search(cell).is_err());
-        if incoming.is_empty() {
-            return;
-        }
-        self.sets[node.index()] = merged(&self.sets[node.index()], &incoming);
-        self.fresh[node.index()].extend(&incoming);
-        self.enqueue(node);
+        let bit = self.cell_of(cell).0 - self.first_cell;
+        self.changed |= self.sets[node.index()].set(bit);
     }
 
     pub fn copy(&mut self, from: NodeId, to: NodeId) {
         let (from, to) = (self.find(from), self.find(to));
-        if from == to || !self.known_edges.insert((from, to)) {
+        if from == to || self.edges[from.index()].last() == Some(&to) {
             return;
         }
         self.edges[from.index()].push(to);
-        self.edges_since_collapse += 1;
-        let set = self.sets[from.index()].clone();
-        self.add(to, &set);
+        let (source, target) = two(&mut self.sets, from, to);
+        self.changed |= target.join(source);
+        self.changed = true;
     }
 
-    pub fn attach(
-        &mut self,
-        node: NodeId,
-        use_: Use,
-        objects: &mut Objects,
-        program: &changeling_program::Program,
-    ) -> Vec<Arrival> {
+    /// `to` = what the address points to.
+    pub fn load(&mut self, address: NodeId, to: NodeId) {
+        let contents = self.contents(address);
+        self.copy(contents, to);
+    }
+
+    /// What the address points to = `from`.
+    pub fn store(&mut self, address: NodeId, from: NodeId) {
+        let contents = self.contents(address);
+        self.copy(from, contents);
+    }
+
+    /// The contents behind an address; a node of its own until the first cell
+    /// arrives.
+    fn contents(&mut self, address: NodeId) -> NodeId {
+        let address = self.find(address);
+        self.wants_behind[address.index()] = true;
+        if let Some(contents) = self.behind[address.index()] {
+            return self.find(contents);
+        }
+        // Cells that are there already have not been joined yet.
+        self.used[address.index()] = Bits::default();
+        self.changed = true;
+        let contents = NodeId(self.leader.len() as u32);
+        self.pending(contents);
+        self.behind[address.index()] = Some(contents);
+        contents
+    }
+
+    fn pending(&mut self, node: NodeId) {
+        self.grow(node.index() + 1);
+    }
+
+    pub fn attach(&mut self, node: NodeId, use_: Use) {
         let node = self.find(node);
         self.uses[node.index()].push(use_);
-        let set = self.sets[node.index()].clone();
-        let mut arrivals = Vec::new();
-        self.apply(use_, &set, objects, program, &mut arrivals);
-        arrivals
+        self.used[node.index()] = Bits::default();
+        self.changed = true;
     }
 
-    /// Runs until nothing is new or function pointers have arrived somewhere.
-    pub fn run(
-        &mut self,
-        objects: &mut Objects,
-        program: &changeling_program::Program,
-    ) -> Vec<Arrival> {
+    /// Runs until nothing is new. Returns the function pointers that arrived at
+    /// calls since the last time.
+    pub fn run(&mut self, objects: &mut Objects, program: &Program) -> Vec<Arrival> {
         let mut arrivals = Vec::new();
-        while let Some(node) = self.queue.pop() {
-            self.queued[node.index()] = false;
-            if self.find(node) != node {
-                continue;
+        while std::mem::replace(&mut self.changed, false) {
+            for node in self.collapse_cycles() {
+                self.propagate(node);
             }
-            let fresh = std::mem::take(&mut self.fresh[node.index()]);
-            if fresh.is_empty() {
-                continue;
-            }
-            for index in 0..self.uses[node.index()].len() {
-                let use_ = self.uses[node.index()][index];
-                self.apply(use_, &fresh, objects, program, &mut arrivals);
-            }
-            for index in 0..self.edges[node.index()].len() {
-                let to = self.edges[node.index()][index];
-                self.add(to, &fresh);
-            }
-            if self.edges_since_collapse > 4096 + self.leader.len() / 4 {
-                self.collapse_cycles();
+            for index in 0..self.leader.len() {
+                let node = NodeId(index as u32);
+                if self.leader[index] == node {
+                    self.apply(node, objects, program, &mut arrivals);
+                }
             }
         }
         arrivals
+    }
+
+    fn propagate(&mut self, node: NodeId) {
+        if self.leader[node.index()] != node {
+            return;
+        }
+        let fresh = self.sets[node.index()].without(&self.copied[node.index()]);
+        if fresh.is_empty() {
+            return;
+        }
+        self.copied[node.index()] = self.sets[node.index()].clone();
+        for n in 0..self.edges[node.index()].len() {
+            let to = self.edges[node.index()][n];
+            let to = self.find(to);
+            if to != node {
+                self.changed |= self.sets[to.index()].join(&fresh);
+            }
+        }
     }
 
     fn apply(
         &mut self,
-        use_: Use,
-        cells: &[NodeId],
+        node: NodeId,
         objects: &mut Objects,
-        program: &changeling_program::Program,
+        program: &Program,
         arrivals: &mut Vec<Arrival>,
     ) {
-        for &cell in cells {
-            let cell = self.find(cell);
-            match use_ {
-                Use::Offset { to, bytes } => {
-                    let (object, offset) = objects.place(cell);
-                    let moved = self.cell(objects, object, offset as i64 + bytes);
-                    self.add(to, &[moved]);
-                }
-                Use::Indexed { to, bytes, stride } => {
-                    let (object, offset) = objects.place(cell);
-                    let at = (offset as i64).wrapping_add(bytes);
-                    let merges = objects.step(object, at.max(0) as u64, stride, Some(program));
-                    self.unite_all(merges);
-                    let moved = self.cell(objects, object, at);
-                    self.add(to, &[moved]);
-                }
-                Use::Load { to } => self.copy(cell, to),
-                Use::Store { from } => self.copy(from, cell),
-                Use::Callee { site } => {
-                    arrivals.push(Arrival {
-                        site,
-                        target: cell,
-                        callback: false,
-                    });
-                }
-                Use::Callback { site } => {
-                    arrivals.push(Arrival {
-                        site,
-                        target: cell,
-                        callback: true,
-                    });
+        let idle = self.uses[node.index()].is_empty() && !self.wants_behind[node.index()];
+        if idle {
+            return;
+        }
+        let fresh = self.sets[node.index()].without(&self.used[node.index()]);
+        if fresh.is_empty() {
+            return;
+        }
+        self.used[node.index()] = self.sets[node.index()].clone();
+        let cells: Vec<NodeId> = fresh
+            .ones()
+            .map(|bit| NodeId(self.first_cell + bit))
+            .collect();
+        let uses = self.uses[node.index()].clone();
+        if let Some(contents) = self.behind[node.index()] {
+            for &cell in &cells {
+                let cell = self.cell_of(cell);
+                self.unite(contents, cell);
+            }
+        }
+        for use_ in uses {
+            for &cell in &cells {
+                let cell = self.cell_of(cell);
+                match use_ {
+                    Use::Offset { to, bytes } => {
+                        let (object, offset) = objects.place(cell);
+                        if let Some(moved) = objects.moved(object, offset, bytes) {
+                            let moved = self.cell(objects, object, moved);
+                            self.add(to, moved);
+                        }
+                    }
+                    Use::Indexed { to, bytes, stride } => {
+                        let (object, offset) = objects.place(cell);
+                        let at = (offset as i64).wrapping_add(bytes).max(0) as u64;
+                        let merges = objects.step(object, at, stride, Some(program));
+                        self.unite_all(merges);
+                        let (_, offset) = objects.place(self.cell_of(cell));
+                        if let Some(moved) = objects.moved(object, offset, bytes) {
+                            let moved = self.cell(objects, object, moved);
+                            self.add(to, moved);
+                        }
+                    }
+                    Use::Callee { site } => {
+                        arrivals.push(Arrival {
+                            site,
+                            target: cell,
+                            callback: false,
+                        });
+                    }
+                    Use::Callback { site } => {
+                        arrivals.push(Arrival {
+                            site,
+                            target: cell,
+                            callback: true,
+                        });
+                    }
                 }
             }
         }
     }
 
-    pub fn cell(&mut self, objects: &mut Objects, object: ObjectId, offset: i64) -> NodeId {
-        let (cell, merges) = objects.cell(object, offset);
+    pub fn cell(&mut self, objects: &mut Objects, object: ObjectId, offset: u64) -> NodeId {
+        let (cell, merges) = objects.cell(object, offset, self.leader.len() as u32);
         self.grow(cell.index() + 1);
         self.unite_all(merges);
-        self.find(cell)
+        self.cell_of(cell)
     }
 
+    /// The places become one, and so do their contents.
     pub fn unite_all(&mut self, merges: Vec<Merge>) {
         for (keeper, gone) in merges {
+            let (keeper, gone) = (self.cell_of(keeper), self.cell_of(gone));
+            if keeper != gone {
+                self.same_cell[gone.index()] = keeper;
+            }
             self.unite(keeper, gone);
         }
     }
 
-    /// Cells must keep the node that their object knows, so the first stays.
-    fn unite(&mut self, keeper: NodeId, gone: NodeId) {
-        let (keeper, gone) = (self.find(keeper), self.find(gone));
-        if keeper == gone {
-            return;
+    /// Joins the contents of two cells, or two values on a cycle of copies, and
+    /// with them what lies behind both. Returns whether they were apart.
+    pub fn unite(&mut self, keeper: NodeId, gone: NodeId) -> bool {
+        let mut work = vec![(keeper, gone)];
+        let mut joined = false;
+        while let Some((keeper, gone)) = work.pop() {
+            let (keeper, gone) = (self.find(keeper), self.find(gone));
+            if keeper != gone {
+                joined = true;
+                work.extend(self.join(keeper, gone));
+            }
         }
+        self.changed |= joined;
+        joined
+    }
+
+    fn join(&mut self, keeper: NodeId, gone: NodeId) -> Option<(NodeId, NodeId)> {
         self.leader[gone.index()] = keeper;
         let edges = std::mem::take(&mut self.edges[gone.index()]);
         let uses = std::mem::take(&mut self.uses[gone.index()]);
         let set = std::mem::take(&mut self.sets[gone.index()]);
-        self.fresh[gone.index()].clear();
         self.edges[keeper.index()].extend(edges);
         self.uses[keeper.index()].extend(uses);
-        self.add(keeper, &set);
-        // Both had uses that have not seen the other's set.
-        let all = self.sets[keeper.index()].clone();
-        self.fresh[keeper.index()] = all;
-        self.enqueue(keeper);
-    }
-
-    fn enqueue(&mut self, node: NodeId) {
-        if !std::mem::replace(&mut self.queued[node.index()], true) {
-            self.queue.push(node);
+        self.sets[keeper.index()].join(&set);
+        // Neither's uses and copies have seen the other's set.
+        for seen in [&mut self.copied, &mut self.used] {
+            let other = std::mem::take(&mut seen[gone.index()]);
+            seen[keeper.index()].intersect(&other);
+        }
+        self.wants_behind[keeper.index()] |= self.wants_behind[gone.index()];
+        match (
+            self.behind[keeper.index()],
+            self.behind[gone.index()].take(),
+        ) {
+            (Some(own), Some(other)) => Some((own, other)),
+            (own, other) => {
+                self.behind[keeper.index()] = own.or(other);
+                None
+            }
         }
     }
 
-    /// Nodes on a cycle of copies have equal sets: they become one.
-    pub fn collapse_cycles(&mut self) {
-        self.edges_since_collapse = 0;
+    /// Nodes on a cycle of copies have equal sets: they become one. Returns the
+    /// nodes in an order in which copies go forwards.
+    fn collapse_cycles(&mut self) -> Vec<NodeId> {
         let count = self.leader.len();
         let mut edges = Vec::new();
-        for from in (0..count)
-            .map(|n| NodeId(n as u32))
-            .filter(|&n| self.leader[n.index()] == n)
-        {
-            for &to in &self.edges[from.index()] {
-                let to = self.find(to);
-                if to != from {
-                    edges.push((crate::Node(from.0), crate::Node(to.0)));
-                }
-            }
-        }
-        let components = crate::Graph::new(count, &edges).components();
-        let mut first: Vec<Option<NodeId>> = vec![None; components.count as usize];
-        for node in (0..count).rev().map(|n| NodeId(n as u32)) {
-            if self.leader[node.index()] != node {
+        for index in 0..count {
+            let from = NodeId(index as u32);
+            if self.leader[index] != from {
                 continue;
             }
-            // Cells have the highest numbers, so a cell leads where there is one;
-            // two cells on one cycle stay apart, since they are different places.
-            let slot = &mut first[components.of[node.index()] as usize];
-            match *slot {
-                None => *slot = Some(node),
-                Some(keeper) if !self.is_cell(node) => self.unite(keeper, node),
-                Some(_) => {}
-            }
-        }
-        for node in 0..count {
-            let mut targets = std::mem::take(&mut self.edges[node]);
+            let mut targets = std::mem::take(&mut self.edges[index]);
             for target in &mut targets {
                 *target = self.find(*target);
             }
             targets.sort_unstable();
             targets.dedup();
-            targets.retain(|target| target.index() != node);
-            self.edges[node] = targets;
+            targets.retain(|&target| target != from);
+            edges.extend(targets.iter().map(|to| (Node(from.0), Node(to.0))));
+            self.edges[index] = targets;
         }
-    }
-
-    fn is_cell(&self, node: NodeId) -> bool {
-        node.0 >= self.first_cell
+        let components = Graph::new(count, &edges).components();
+        let mut members: Vec<Option<NodeId>> = vec![None; components.count as usize];
+        for index in 0..count {
+            let node = NodeId(index as u32);
+            if self.leader[index] != node {
+                continue;
+            }
+            let first = &mut members[components.of[index] as usize];
+            match *first {
+                None => *first = Some(node),
+                Some(keeper) => {
+                    self.unite(keeper, node);
+                }
+            }
+        }
+        // Components are numbered against the direction of the edges.
+        members.into_iter().rev().flatten().collect()
     }
 }
 
-fn merged(a: &[NodeId], b: &[NodeId]) -> Vec<NodeId> {
-    let mut out = Vec::with_capacity(a.len() + b.len());
-    let (mut i, mut j) = (0, 0);
-    while i < a.len() && j < b.len() {
-        if a[i] <= b[j] {
-            out.push(a[i]);
-            i += 1;
-        } else {
-            out.push(b[j]);
-            j += 1;
+fn find_halving(leader: &mut [NodeId], mut node: NodeId) -> NodeId {
+    while leader[node.index()] != node {
+        let next = leader[leader[node.index()].index()];
+        leader[node.index()] = next;
+        node = next;
+    }
+    node
+}
+
+fn two(sets: &mut [Bits], a: NodeId, b: NodeId) -> (&Bits, &mut Bits) {
+    if a < b {
+        let (left, right) = sets.split_at_mut(b.index());
+        (&left[a.index()], &mut right[0])
+    } else {
+        let (left, right) = sets.split_at_mut(a.index());
+        (&right[0], &mut left[b.index()])
+    }
+}
+
+/// A set of small numbers.
+#[derive(Clone, Debug, Default)]
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn set(&mut self, bit: u32) -> bool {
+        let word = bit as usize / 64;
+        if self.0.len() <= word {
+            self.0.resize(word + 1, 0);
+        }
+        let before = self.0[word];
+        self.0[word] |= 1 << (bit % 64);
+        self.0[word] != before
+    }
+
+    fn join(&mut self, other: &Bits) -> bool {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        let mut grown = false;
+        for (own, other) in self.0.iter_mut().zip(&other.0) {
+            grown |= other & !*own != 0;
+            *own |= other;
+        }
+        grown
+    }
+
+    fn intersect(&mut self, other: &Bits) {
+        self.0.truncate(other.0.len());
+        for (own, other) in self.0.iter_mut().zip(&other.0) {
+            *own &= other;
         }
     }
-    out.extend_from_slice(&a[i..]);
-    out.extend_from_slice(&b[j..]);
-    out
+
+    fn without(&self, other: &Bits) -> Bits {
+        let words = self.0.iter().enumerate();
+        Bits(
+            words
+                .map(|(n, word)| word & !other.0.get(n).copied().unwrap_or(0))
+                .collect(),
+        )
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.iter().all(|word| *word == 0)
+    }
+
+    fn ones(&self) -> impl Iterator<Item = u32> + '_ {
+        self.0.iter().enumerate().flat_map(|(n, &word)| {
+            let mut word = word;
+            std::iter::from_fn(move || {
+                (word != 0).then(|| {
+                    let bit = word.trailing_zeros();
+                    word &= word - 1;
+                    n as u32 * 64 + bit
+                })
+            })
+        })
+    }
 }

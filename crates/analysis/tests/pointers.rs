@@ -1,0 +1,202 @@
+//! What pointers point to, whom calls call, and how calls fail to come back.
+
+use changeling_analysis::{Distances, Graphs, Memory, Origin};
+use changeling_program::{Builder, Constant, Predicate, Site, Value};
+
+#[test]
+fn fields_are_kept_apart_and_elements_are_not() {
+    let mut b = Builder::new();
+    let main = b.declare("main", 1);
+    let (x, y) = (b.global("x", 4, None), b.global("y", 4, None));
+    let mut f = b.define(main, 1);
+    f.start(0);
+    let pair = f.alloca(16);
+    let second = f.address(pair, 8);
+    f.store(Value::Global(x), pair);
+    f.store(Value::Global(y), second);
+    let first = f.load_pointer(pair);
+    let other = f.load_pointer(second);
+    let list = f.alloca(16);
+    let n = f.argument(0);
+    let element = f.indexed(list, n, 8);
+    f.store(Value::Global(x), element);
+    let fixed = f.address(list, 8);
+    f.store(Value::Global(y), fixed);
+    let any = f.load_pointer(element);
+    f.ret(None);
+    let program = b.finish();
+    let graphs = Graphs::new(&program);
+    let origins = |value| graphs.pointers.origins(main, value);
+    assert_eq!(origins(first), [Origin::Global(x)]);
+    assert_eq!(origins(other), [Origin::Global(y)]);
+    assert_eq!(origins(any), [Origin::Global(x), Origin::Global(y)]);
+}
+
+#[test]
+fn calls_through_tables_and_callbacks() {
+    let mut b = Builder::new();
+    let int = b.integer_type(32);
+    let pointer = b.pointer_type();
+    let visit = b.declare_typed("visit_all", &[pointer, pointer], int);
+    let one = b.declare("one", 1);
+    let two = b.declare("two", 1);
+    let other = b.declare("other", 2);
+    let handler = b.declare_typed("handler", &[pointer], int);
+    let main = b.declare("main", 1);
+    let shape = changeling_program::Shape::Array {
+        element: pointer,
+        length: 2,
+    };
+    let table_type = b.ty(shape, Some(16));
+    let elements = vec![Value::Function(one), Value::Function(two)];
+    let contents = b.constant(Constant::Aggregate {
+        ty: table_type,
+        elements,
+    });
+    let table = b.global("table", 16, Some(contents));
+    for id in [one, two, other, handler] {
+        let mut f = b.define(id, 1);
+        f.start(0);
+        let zero = f.int(0);
+        f.ret(Some(zero));
+    }
+    let signature = {
+        let program_type = changeling_program::Shape::Function {
+            result: int,
+            parameters: vec![int],
+            variadic: false,
+        };
+        b.ty(program_type, None)
+    };
+    let mut f = b.define(main, 1);
+    f.start(0);
+    let n = f.argument(0);
+    let slot = f.indexed(Value::Global(table), n, 8);
+    let target = f.load_pointer(slot);
+    let call = f
+        .call_pointer(target, signature, &[n])
+        .site()
+        .expect("a call");
+    let data = f.alloca(8);
+    let walk = f
+        .call(visit, &[data, Value::Function(handler)])
+        .site()
+        .expect("a call");
+    f.ret(None);
+    let program = b.finish();
+    let graphs = Graphs::new(&program);
+    assert_eq!(graphs.calls.callees(call).collect::<Vec<_>>(), [one, two]);
+    assert_eq!(
+        graphs.calls.callees(walk).collect::<Vec<_>>(),
+        [visit, handler]
+    );
+    let given = graphs.pointers.origins(handler, Value::Argument(0));
+    assert!(given.contains(&Origin::Stack(data.site().expect("a site"))));
+    assert!(graphs.calls.unresolved.is_empty());
+}
+
+#[test]
+fn what_a_callee_writes_is_seen_behind_the_call() {
+    let mut b = Builder::new();
+    let int = b.integer_type(32);
+    let pointer = b.pointer_type();
+    let set = b.declare_typed("set", &[pointer], int);
+    let main = b.declare("main", 0);
+    let mut f = b.define(set, 1);
+    f.start(0);
+    let (place, seven) = (f.argument(0), f.int(7));
+    f.store(seven, place);
+    f.ret(Some(seven));
+    let mut f = b.define(main, 1);
+    f.start(0);
+    let (mine, others) = (f.alloca(4), f.alloca(4));
+    let zero = f.int(0);
+    f.store(zero, mine);
+    f.store(zero, others);
+    let call = f.call(set, &[mine]).site().expect("a call");
+    let load = f.load(mine).site().expect("a load");
+    let untouched = f.load(others).site().expect("a load");
+    f.ret(None);
+    let program = b.finish();
+    let graphs = Graphs::new(&program);
+    let memory = Memory::new(&program, &graphs.pointers, &graphs.calls);
+    let sources = |site: Site| {
+        let cell = memory.access(site).expect("an access").reads[0];
+        memory.sources(&program, &graphs.calls, main, Some(site), cell)
+    };
+    assert_eq!(sources(load).calls, [call]);
+    assert!(sources(untouched).calls.is_empty());
+    assert_eq!(sources(untouched).definitions.len(), 1);
+}
+
+/// `check(x)` ends the program if x is negative; the target behind the call in
+/// `main` depends on the condition inside `check`.
+#[test]
+fn code_behind_a_call_depends_on_its_coming_back() {
+    let mut b = Builder::new();
+    let exit = b.declare("exit", 1);
+    b.no_return(exit);
+    let check = b.declare("check", 1);
+    let main = b.declare("main", 1);
+    let mut f = b.define(check, 3);
+    f.start(0);
+    let (x, zero) = (f.argument(0), f.int(0));
+    let negative = f.compare(Predicate::Slt, x, zero);
+    f.branch(negative, f.block(1), f.block(2));
+    let decision = Site(negative.site().expect("a site").0 + 1);
+    f.start(1);
+    f.call(exit, &[x]);
+    f.unreachable();
+    f.start(2);
+    f.ret(Some(zero));
+    let mut f = b.define(main, 1);
+    f.start(0);
+    let x = f.argument(0);
+    f.call(check, &[x]);
+    let sum = f.binary(changeling_program::BinaryOp::Add, x, x);
+    f.ret(Some(sum));
+    let program = b.finish();
+    let graphs = Graphs::new(&program);
+    assert!(graphs.calls.exits(check).halts && graphs.calls.exits(main).halts);
+    let target = sum.site().expect("a site");
+    let distances = Distances::new(&program, &graphs, &[target]);
+    assert_eq!(distances.of_branch(&graphs, decision), Some(1));
+    // The side that ends the program cannot reach the target.
+    let reach = changeling_analysis::Reach::new(&program, &graphs, &[target]);
+    assert!(!reach.can_follow_inside(&program, &graphs, decision, 0));
+    assert!(reach.can_follow_return(&graphs, Site(target.0 - 1)));
+}
+
+#[test]
+fn ten_thousand_blocks_in_one_function() {
+    let mut b = Builder::new();
+    let main = b.declare("main", 1);
+    let count = 10_000;
+    let mut f = b.define(main, count + 1);
+    let mut branches = Vec::new();
+    for n in 0..count {
+        f.start(n);
+        let (x, bound) = (f.argument(0), f.int(n as i32));
+        let condition = f.compare(Predicate::Slt, x, bound);
+        // Each condition may leave at once, so each decides about the next.
+        f.branch(condition, f.block(n + 1), f.block(count));
+        branches.push(Site(condition.site().expect("a site").0 + 1));
+    }
+    f.start(count);
+    f.ret(None);
+    let program = b.finish();
+    let graphs = Graphs::new(&program);
+    let target = branches[count - 1];
+    let distances = Distances::new(&program, &graphs, &[target]);
+    for (n, &site) in branches[..count - 1].iter().enumerate() {
+        assert_eq!(
+            distances.of_branch(&graphs, site),
+            Some((count - 1 - n) as u32)
+        );
+    }
+    let reach = changeling_analysis::Reach::new(&program, &graphs, &[target]);
+    assert!(branches[..count - 1].iter().all(|&site| {
+        reach.can_follow(&program, &graphs, site, 0)
+            && !reach.can_follow(&program, &graphs, site, 1)
+    }));
+}
