@@ -66,16 +66,14 @@ pub fn comparison(op: Op, bits: u32, la: Label, lb: Label, a: u64, b: u64, value
         if bits == 1 {
             return if wanted { la } else { negation(la, value) };
         }
-        // `zext(condition) == 0`, what C makes of a condition used as an integer.
-        if operand.op == Op::ZExt as u8 && width(operand.a) == 1 {
-            if b > 1 {
+        // A byte compared as an integer, as C does it: what the byte cannot be
+        // is decided, the rest is a comparison of bytes.
+        if operand.op == Op::ZExt as u8 {
+            let inner = width(operand.a);
+            if b > mask(inner) {
                 return 0;
             }
-            return if wanted {
-                operand.a
-            } else {
-                negation(operand.a, value)
-            };
+            return comparison(op, inner, operand.a, 0, a, b, value);
         }
     }
     table::binary(op, 1, la, lb, a, b, value)
