@@ -58,6 +58,9 @@ impl Style {
 const BASE: &str = "1;36";
 const HEAD: &str = "1;33";
 const INDENT: &str = "    ";
+/// How many changed places a difference lists, and up to how many it shows their text.
+const CHANGES_LISTED: usize = 6;
+const CHANGES_WITH_TEXT: usize = 2;
 
 /// The whole summary; `out` is the output directory as the user knows it.
 pub fn summary(results: &Results, out: &str, style: Style) -> String {
@@ -172,7 +175,10 @@ fn push_difference(
         ));
     }
     push_outcomes(text, difference, style);
-    for change in &difference.changes {
+    // A line or two says which change it is; with many the list alone is long
+    // enough, and the report has the text.
+    let with_text = difference.changes.len() <= CHANGES_WITH_TEXT;
+    for change in difference.changes.iter().take(CHANGES_LISTED) {
         let function = match change.function.as_str() {
             "" => String::new(),
             name => format!(" in {}", printable_str(name)),
@@ -182,7 +188,16 @@ fn push_difference(
             "{INDENT}{} {place}{function}\n",
             style.dim("enters")
         ));
-        push_hunk(text, &change.hunk, style);
+        if with_text {
+            push_hunk(text, &change.hunk, style);
+        }
+    }
+    if difference.changes.len() > CHANGES_LISTED {
+        let more = difference.changes.len() - CHANGES_LISTED;
+        text.push_str(&format!(
+            "{INDENT}{} {more} more changed places\n",
+            style.dim("enters")
+        ));
     }
     if let Some(place) = &difference.parting {
         let place = format!("{}:{}", printable_str(&place.file), place.line);
