@@ -27,11 +27,36 @@ enum Kind {
 }
 
 const OPTIONS: &[(Kind, &str, &str, &str)] = &[
-    (Kind::Stdin, "stdin", "N|FILE", "Standard input of up to N bytes, or the bytes of a file"),
-    (Kind::Fixed, "arg", "TEXT", "The next argument of the program, as it is"),
-    (Kind::Symbolic, "sym-arg", "N|=TEXT", "The next argument, of up to N bytes, or starting as TEXT"),
-    (Kind::File, "file", "NAME=N|FILE", "A file in the working directory, of up to N bytes or like FILE"),
-    (Kind::Variable, "env", "NAME=N|=TEXT", "An environment variable of up to N bytes, or starting as TEXT"),
+    (
+        Kind::Stdin,
+        "stdin",
+        "N|FILE",
+        "Standard input of up to N bytes, or the bytes of a file",
+    ),
+    (
+        Kind::Fixed,
+        "arg",
+        "TEXT",
+        "The next argument of the program, as it is",
+    ),
+    (
+        Kind::Symbolic,
+        "sym-arg",
+        "N|=TEXT",
+        "The next argument, of up to N bytes, or starting as TEXT",
+    ),
+    (
+        Kind::File,
+        "file",
+        "NAME=N|FILE",
+        "A file in the working directory, of up to N bytes or like FILE",
+    ),
+    (
+        Kind::Variable,
+        "env",
+        "NAME=N|=TEXT",
+        "An environment variable of up to N bytes, or starting as TEXT",
+    ),
 ];
 
 impl InputOptions {
@@ -55,7 +80,38 @@ impl InputOptions {
                 format!("{what} up to {} bytes", stream.capacity)
             })
             .collect();
-        if parts.is_empty() { "no symbolic input".into() } else { parts.join(", ") }
+        if parts.is_empty() {
+            "no symbolic input".into()
+        } else {
+            parts.join(", ")
+        }
+    }
+
+    /// One more option, by its name on the command line. False if there is none of
+    /// this name.
+    pub fn push(&mut self, name: &str, value: &str) -> bool {
+        let option = OPTIONS.iter().find(|(_, known, ..)| *known == name);
+        if let Some((kind, ..)) = option {
+            self.options.push((*kind, value.to_owned()));
+        }
+        option.is_some()
+    }
+
+    /// What a search ranges over: as [`InputOptions::input`], but streams of which
+    /// only the bound is known start empty.
+    pub fn shape(&self, harness: bool) -> Result<Input, Failure> {
+        let mut input = self.input(harness)?;
+        let symbolic = self.options.iter().filter(|(kind, _)| *kind != Kind::Fixed);
+        for (stream, (kind, text)) in input.streams.iter_mut().zip(symbolic) {
+            let bound = match kind {
+                Kind::File | Kind::Variable => text.split_once('=').map_or("", |(_, value)| value),
+                _ => text.as_str(),
+            };
+            if bound.parse::<usize>().is_ok() {
+                stream.bytes.clear();
+            }
+        }
+        Ok(input)
     }
 
     /// The input, filled with `A`s where only a length was given. For a harness,
@@ -65,23 +121,35 @@ impl InputOptions {
         for (kind, text) in &self.options {
             match kind {
                 Kind::Stdin => {
-                    let kind = if harness { StreamKind::Harness } else { StreamKind::Stdin };
+                    let kind = if harness {
+                        StreamKind::Harness
+                    } else {
+                        StreamKind::Stdin
+                    };
                     if input.streams.iter().any(|stream| stream.kind == kind) {
                         return Err(wrong("--stdin", text, "standard input was given before"));
                     }
                     let bytes = length_or_file("--stdin", text)?;
                     input.streams.push(stream(kind, "", bytes));
                 }
-                Kind::Fixed => input.arguments.push(Argument::Fixed(text.clone().into_bytes())),
+                Kind::Fixed => input
+                    .arguments
+                    .push(Argument::Fixed(text.clone().into_bytes())),
                 Kind::Symbolic => {
                     let bytes = length_or_text("--sym-arg", text)?;
-                    input.arguments.push(Argument::Symbolic(input.streams.len()));
+                    input
+                        .arguments
+                        .push(Argument::Symbolic(input.streams.len()));
                     input.streams.push(stream(StreamKind::Argument, "", bytes));
                 }
                 Kind::File => {
                     let (name, value) = named("--file", text)?;
                     if name.contains('/') || name == "." || name == ".." {
-                        return Err(wrong("--file", text, "the name is a path; give a name in the working directory"));
+                        return Err(wrong(
+                            "--file",
+                            text,
+                            "the name is a path; give a name in the working directory",
+                        ));
                     }
                     let bytes = length_or_file("--file", value)?;
                     input.streams.push(stream(StreamKind::File, name, bytes));
@@ -89,7 +157,9 @@ impl InputOptions {
                 Kind::Variable => {
                     let (name, value) = named("--env", text)?;
                     let bytes = length_or_text("--env", value)?;
-                    input.streams.push(stream(StreamKind::Environment, name, bytes));
+                    input
+                        .streams
+                        .push(stream(StreamKind::Environment, name, bytes));
                 }
             }
         }
@@ -98,7 +168,12 @@ impl InputOptions {
 }
 
 fn stream(kind: StreamKind, name: &str, bytes: Vec<u8>) -> Stream {
-    Stream { kind, name: name.into(), capacity: bytes.len(), bytes }
+    Stream {
+        kind,
+        name: name.into(),
+        capacity: bytes.len(),
+        bytes,
+    }
 }
 
 fn named<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a str), Failure> {
@@ -111,7 +186,11 @@ fn named<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a str), Failure>
 fn length(option: &str, text: &str) -> Option<Result<Vec<u8>, Failure>> {
     let count: usize = text.parse().ok()?;
     Some(if count > LARGEST {
-        Err(wrong(option, text, &format!("at most {LARGEST} bytes can be symbolic")))
+        Err(wrong(
+            option,
+            text,
+            &format!("at most {LARGEST} bytes can be symbolic"),
+        ))
     } else {
         Ok(vec![FILLER; count])
     })
@@ -121,10 +200,19 @@ fn length_or_file(option: &str, text: &str) -> Result<Vec<u8>, Failure> {
     if let Some(result) = length(option, text) {
         return result;
     }
-    let bytes = std::fs::read(text)
-        .map_err(|error| wrong(option, text, &format!("neither a number nor a file that can be read: {error}")))?;
+    let bytes = std::fs::read(text).map_err(|error| {
+        wrong(
+            option,
+            text,
+            &format!("neither a number nor a file that can be read: {error}"),
+        )
+    })?;
     if bytes.len() > LARGEST {
-        return Err(wrong(option, text, &format!("the file is larger than {LARGEST} bytes")));
+        return Err(wrong(
+            option,
+            text,
+            &format!("the file is larger than {LARGEST} bytes"),
+        ));
     }
     Ok(bytes)
 }
@@ -133,7 +221,13 @@ fn length_or_text(option: &str, text: &str) -> Result<Vec<u8>, Failure> {
     if let Some(text) = text.strip_prefix('=') {
         return Ok(text.as_bytes().to_vec());
     }
-    length(option, text).unwrap_or_else(|| Err(wrong(option, text, "expected a number of bytes, or = and a text")))
+    length(option, text).unwrap_or_else(|| {
+        Err(wrong(
+            option,
+            text,
+            "expected a number of bytes, or = and a text",
+        ))
+    })
 }
 
 fn wrong(option: &str, text: &str, why: &str) -> Failure {
@@ -148,17 +242,19 @@ fn wrong(option: &str, text: &str, why: &str) -> Failure {
 
 impl clap::Args for InputOptions {
     fn augment_args(command: Command) -> Command {
-        OPTIONS.iter().fold(command, |command, (_, name, value, help)| {
-            command.arg(
-                Arg::new(*name)
-                    .long(*name)
-                    .value_name(*value)
-                    .help(*help)
-                    .action(ArgAction::Append)
-                    .allow_hyphen_values(true)
-                    .help_heading("Input"),
-            )
-        })
+        OPTIONS
+            .iter()
+            .fold(command, |command, (_, name, value, help)| {
+                command.arg(
+                    Arg::new(*name)
+                        .long(*name)
+                        .value_name(*value)
+                        .help(*help)
+                        .action(ArgAction::Append)
+                        .allow_hyphen_values(true)
+                        .help_heading("Input"),
+                )
+            })
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -174,7 +270,9 @@ impl clap::FromArgMatches for InputOptions {
             let places = matches.indices_of(name).into_iter().flatten();
             ordered.extend(places.zip(values.map(|value| (*kind, value.clone()))));
         }
-        Ok(InputOptions { options: ordered.into_values().collect() })
+        Ok(InputOptions {
+            options: ordered.into_values().collect(),
+        })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

@@ -8,7 +8,13 @@ mod commands;
 mod exit;
 mod failure;
 mod inputs;
+mod progress;
+mod regions;
+mod results;
+mod runner;
+mod settings;
 mod source;
+mod store;
 mod version;
 mod view;
 
@@ -29,6 +35,14 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Find inputs on which two versions behave differently
+    Run(Box<commands::run::Arguments>),
+    /// Run a case natively on both versions, or judge the tree here for `git bisect run`
+    Replay(Box<commands::replay::Arguments>),
+    /// Mark a difference as intended: later runs stay quiet about it
+    Accept(commands::accept::Arguments),
+    /// Turn cases into tests, or seeds for other tools
+    Export(commands::export::Arguments),
     /// Say what is installed, what is missing and how to get it
     Doctor(commands::doctor::Arguments),
     /// Stand in for the C compiler: keeps bitcode beside every object
@@ -64,6 +78,10 @@ fn main() -> std::process::ExitCode {
 
 fn dispatch(command: Command) -> Result<Code, Failure> {
     match command {
+        Command::Run(arguments) => commands::run::run(&arguments),
+        Command::Replay(arguments) => commands::replay::run(&arguments),
+        Command::Accept(arguments) => commands::accept::run(&arguments),
+        Command::Export(arguments) => commands::export::run(&arguments),
         Command::Doctor(arguments) => commands::doctor::run(&arguments),
         Command::Cc(arguments) => commands::cc::run(&arguments, false),
         Command::Cxx(arguments) => commands::cc::run(&arguments, true),

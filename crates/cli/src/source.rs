@@ -4,7 +4,7 @@ use changeling_build::{BuildOptions, Source};
 use std::path::PathBuf;
 use std::time::Duration;
 
-#[derive(clap::Args, Clone, Debug)]
+#[derive(clap::Args, Clone, Debug, Default)]
 pub struct SourceOptions {
     /// The build command of a directory or revision
     #[arg(long, help_heading = "Build")]
@@ -15,12 +15,12 @@ pub struct SourceOptions {
     /// A flag for the compiler and linker; may be given several times
     #[arg(long = "flag", allow_hyphen_values = true, help_heading = "Build")]
     pub flags: Vec<String>,
-    /// The cargo profile
-    #[arg(long, default_value = "release", help_heading = "Build")]
-    pub profile: String,
-    /// Where builds are kept
-    #[arg(long, default_value = ".changeling/cache", help_heading = "Build")]
-    pub cache: PathBuf,
+    /// The cargo profile [default: release]
+    #[arg(long, help_heading = "Build")]
+    pub profile: Option<String>,
+    /// Where builds are kept [default: .changeling/cache]
+    #[arg(long, help_heading = "Build")]
+    pub cache: Option<PathBuf>,
     /// Seconds the build command may take
     #[arg(long, help_heading = "Build")]
     pub build_time: Option<u64>,
@@ -41,10 +41,11 @@ impl SourceOptions {
     }
 
     pub fn build_options(&self) -> BuildOptions {
+        let default = BuildOptions::default();
         BuildOptions {
-            cache: self.cache.clone(),
+            cache: self.cache.clone().unwrap_or(default.cache),
             flags: self.flags.clone(),
-            profile: self.profile.clone(),
+            profile: self.profile.clone().unwrap_or(default.profile),
             time_limit: self.build_time.map(Duration::from_secs),
             ..BuildOptions::default()
         }

@@ -21,7 +21,10 @@ impl Version {
         let (traced, table) = (directory.join("traced"), directory.join("sites.json"));
         if !(traced.is_file() && table.is_file()) {
             // Made beside and moved into place, so that a killed run leaves no half of it.
-            let work = options.cache.join("traced").join(format!("work-{}", std::process::id()));
+            let work = options
+                .cache
+                .join("traced")
+                .join(format!("work-{}-{}", std::process::id(), built.key));
             let made = instrument(&built.bitcode, &work, &built.link);
             if made.is_err() {
                 let _ = std::fs::remove_dir_all(&work);
@@ -33,7 +36,11 @@ impl Version {
             }
         }
         let sites = read_table(&table)?;
-        Ok(Version { built, traced, sites })
+        Ok(Version {
+            built,
+            traced,
+            sites,
+        })
     }
 }
 
@@ -51,9 +58,14 @@ fn read_table(path: &PathBuf) -> Result<SiteTable, Failure> {
         output: None,
     };
     let text = std::fs::read(path).map_err(|error| damaged(error.to_string()))?;
-    let table: SiteTable = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
+    let table: SiteTable =
+        serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
     if table.format != sites::FORMAT {
-        return Err(damaged(format!("format {} instead of {}", table.format, sites::FORMAT)));
+        return Err(damaged(format!(
+            "format {} instead of {}",
+            table.format,
+            sites::FORMAT
+        )));
     }
     Ok(table)
 }
@@ -61,11 +73,17 @@ fn read_table(path: &PathBuf) -> Result<SiteTable, Failure> {
 impl From<InstrumentError> for Failure {
     fn from(error: InstrumentError) -> Failure {
         let help = match &error {
-            InstrumentError::NoEntry { .. } => "give a program with `main`, or a harness `LLVMFuzzerTestOneInput`",
+            InstrumentError::NoEntry { .. } => {
+                "give a program with `main`, or a harness `LLVMFuzzerTestOneInput`"
+            }
             InstrumentError::Architecture { .. } => "build it for x86_64 Linux",
-            InstrumentError::Link { .. } => "libraries that the program needs can be given with --flag=-lNAME",
+            InstrumentError::Link { .. } => {
+                "libraries that the program needs can be given with --flag=-lNAME"
+            }
             InstrumentError::Unreadable { .. } => "bitcode must come from LLVM 22 or older",
-            InstrumentError::Write { .. } => "see whether the disk is full and the directory writable",
+            InstrumentError::Write { .. } => {
+                "see whether the disk is full and the directory writable"
+            }
             _ => "`changeling doctor` tells whether something is missing",
         };
         let output = match &error {
@@ -76,7 +94,13 @@ impl From<InstrumentError> for Failure {
             InstrumentError::Link { .. } => "the traced program could not be linked".to_string(),
             other => other.to_string(),
         };
-        Failure { code: Code::CANNOT_RUN, what, place: None, help: Some(help.into()), output }
+        Failure {
+            code: Code::CANNOT_RUN,
+            what,
+            place: None,
+            help: Some(help.into()),
+            output,
+        }
     }
 }
 

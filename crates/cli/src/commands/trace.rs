@@ -48,10 +48,21 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
-    let version = Version::prepare(&arguments.source.source(&arguments.paths), &arguments.source.build_options())?;
+    let version = Version::prepare(
+        &arguments.source.source(&arguments.paths),
+        &arguments.source.build_options(),
+    )?;
     let input = arguments.input.input(version.built.harness)?;
-    let limits = Limits { time: Duration::from_secs_f64(arguments.run_time.clamp(0.01, 86_400.0)), ..Limits::default() };
-    let mut traced = Traced::start(&version.traced, &input, limits.clone(), Capacities::default())?;
+    let limits = Limits {
+        time: Duration::from_secs_f64(arguments.run_time.clamp(0.01, 86_400.0)),
+        ..Limits::default()
+    };
+    let mut traced = Traced::start(
+        &version.traced,
+        &input,
+        limits.clone(),
+        Capacities::default(),
+    )?;
     let mut arena = Arena::new();
     let mut check = Check::default();
     let (observation, trace) = traced.run(&input)?;
@@ -61,10 +72,27 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
     if arguments.check {
         check.evaluate(&mut arena, &path, &run.trace, &input);
     }
-    let roots: Vec<_> = run.trace.events.iter().map(|event| event.label).filter(|label| *label != 0).collect();
-    let map = arena.import(run.trace.nodes, run.trace.tables, &roots).map_err(unreadable)?;
+    let roots: Vec<_> = run
+        .trace
+        .events
+        .iter()
+        .map(|event| event.label)
+        .filter(|label| *label != 0)
+        .collect();
+    let map = arena
+        .import(run.trace.nodes, run.trace.tables, &roots)
+        .map_err(unreadable)?;
     let always = arena.bool(true);
-    let report = Report { arena: &arena, map: &map, always, path: &path, run: &run, sites, input: &input, version: &version };
+    let report = Report {
+        arena: &arena,
+        map: &map,
+        always,
+        path: &path,
+        run: &run,
+        sites,
+        input: &input,
+        version: &version,
+    };
     if arguments.smt2 {
         print!("{}", report.smt2()?);
     } else if !arguments.json {
@@ -75,7 +103,14 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
     if arguments.check {
         let mut plain = Plain::new(&version.built.plain, limits)?;
         check.compare(&mut plain, &input, &observation)?;
-        check.flip(&mut arena, &path, &mut traced, sites, &input, arguments.flips)?;
+        check.flip(
+            &mut arena,
+            &path,
+            &mut traced,
+            sites,
+            &input,
+            arguments.flips,
+        )?;
         document["check"] = json!(check);
         if !arguments.json && !arguments.smt2 {
             print_check(&check);
@@ -84,7 +119,11 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
     if arguments.json {
         println!("{document:#}");
     }
-    Ok(if check.passed() { Code::OK } else { Code::UNTRUE })
+    Ok(if check.passed() {
+        Code::OK
+    } else {
+        Code::UNTRUE
+    })
 }
 
 fn unreadable(error: impl std::fmt::Display) -> Failure {
@@ -129,19 +168,35 @@ impl Report<'_> {
         }
         println!("\npath condition ({} tests)", self.path.tests.len());
         for test in &self.path.tests {
-            println!("  {}  {}  {}", self.place(test), self.text(test.held), self.way(test));
+            println!(
+                "  {}  {}  {}",
+                self.place(test),
+                self.text(test.held),
+                self.way(test)
+            );
         }
         let outputs = self.outputs();
         println!("\nsymbolic output ({})", outputs.len());
         for output in &outputs {
-            let [stream, offset, format, expression] = ["stream", "offset", "format", "expression"].map(|key| &output[key]);
+            let [stream, offset, format, expression] =
+                ["stream", "offset", "format", "expression"].map(|key| &output[key]);
             let text = |value: &Value| value.as_str().map_or(value.to_string(), String::from);
-            println!("  {} at {}: {} of {}", text(stream), text(offset), text(format), text(expression));
+            println!(
+                "  {} at {}: {} of {}",
+                text(stream),
+                text(offset),
+                text(format),
+                text(expression)
+            );
         }
         let losses = self.losses();
         println!("\nlost ({})", losses.len());
         for loss in &losses {
-            let call = if loss.callee.is_empty() { String::new() } else { format!(" in the call of {}", loss.callee) };
+            let call = if loss.callee.is_empty() {
+                String::new()
+            } else {
+                format!(" in the call of {}", loss.callee)
+            };
             let bytes: Vec<String> = loss.bytes.iter().map(|var| self.variable(*var)).collect();
             println!(
                 "  {}: {}{call}, {} times; depends on {}",
@@ -158,13 +213,22 @@ impl Report<'_> {
             "\n{} nodes, {} events, {} of {} blocks executed",
             self.run.trace.nodes.len().saturating_sub(1),
             self.run.trace.events.len(),
-            self.run.trace.coverage.iter().filter(|byte| **byte != 0).count(),
+            self.run
+                .trace
+                .coverage
+                .iter()
+                .filter(|byte| **byte != 0)
+                .count(),
             self.sites.blocks.len()
         );
     }
 
     fn place(&self, test: &Test) -> String {
-        self.sites.place(if test.caller != 0 { test.caller } else { test.site })
+        self.sites.place(if test.caller != 0 {
+            test.caller
+        } else {
+            test.site
+        })
     }
 
     fn way(&self, test: &Test) -> String {
@@ -178,7 +242,8 @@ impl Report<'_> {
     }
 
     fn text(&self, expr: Expr) -> String {
-        self.arena.display_with(expr, &|stream| self.stream_name(stream))
+        self.arena
+            .display_with(expr, &|stream| self.stream_name(stream))
     }
 
     fn stream_name(&self, number: u32) -> String {
@@ -208,15 +273,20 @@ impl Report<'_> {
     fn outputs(&self) -> Vec<Value> {
         let trace = &self.run.trace;
         let events = trace.events.iter().filter(|event| {
-            matches!(EventKind::from_u8(event.kind), Some(EventKind::OutputByte | EventKind::OutputValue))
-                || (event.kind == EventKind::Observe as u8 && event.label != 0)
+            matches!(
+                EventKind::from_u8(event.kind),
+                Some(EventKind::OutputByte | EventKind::OutputValue)
+            ) || (event.kind == EventKind::Observe as u8 && event.label != 0)
         });
         events
             .filter_map(|event| {
                 let expression = self.text(self.map.get(event.label)?);
                 let string = |at: u32| {
                     let rest = trace.strings.get(at as usize..).unwrap_or_default();
-                    let end = rest.iter().position(|byte| *byte == 0).unwrap_or(rest.len());
+                    let end = rest
+                        .iter()
+                        .position(|byte| *byte == 0)
+                        .unwrap_or(rest.len());
                     String::from_utf8_lossy(&rest[..end]).into_owned()
                 };
                 let (format, stream) = match EventKind::from_u8(event.kind)? {
@@ -249,14 +319,22 @@ impl Report<'_> {
             if !matches!(kind, Some(EventKind::Concretize | EventKind::Loss)) {
                 continue;
             }
-            let Some(reason) = LossReason::from_u32(event.aux) else { continue };
-            let loss = found.entry((event.site, event.aux)).or_insert_with(|| Loss {
-                place: self.sites.place(event.site),
-                callee: self.sites.site(event.site).map(|site| site.callee.clone()).unwrap_or_default(),
-                reason,
-                times: 0,
-                bytes: Vec::new(),
-            });
+            let Some(reason) = LossReason::from_u32(event.aux) else {
+                continue;
+            };
+            let loss = found
+                .entry((event.site, event.aux))
+                .or_insert_with(|| Loss {
+                    place: self.sites.place(event.site),
+                    callee: self
+                        .sites
+                        .site(event.site)
+                        .map(|site| site.callee.clone())
+                        .unwrap_or_default(),
+                    reason,
+                    times: 0,
+                    bytes: Vec::new(),
+                });
             loss.times += 1;
             if let Some(expr) = self.map.get(event.label) {
                 loss.bytes.extend(self.arena.variables(expr));
@@ -321,7 +399,13 @@ impl Report<'_> {
         let goal = self.always;
         let hint = Assignment::from_input(self.input);
         let bounds = Bounds::from_input(self.input);
-        let query = Query { prefix: &prefix, goal, hint: &hint, bounds: &bounds, soft: &[] };
+        let query = Query {
+            prefix: &prefix,
+            goal,
+            hint: &hint,
+            bounds: &bounds,
+            soft: &[],
+        };
         self.arena.smt2(&query).map_err(|error| Failure {
             code: Code::CANNOT_RUN,
             what: format!("the path condition cannot be written as SMT-LIB: {error:?}"),
@@ -352,7 +436,13 @@ fn print_check(check: &Check) {
         check.unknown,
         check.strayed.len()
     );
-    for problem in check.transparency.iter().chain(&check.untrue).chain(&check.strayed).take(20) {
+    for problem in check
+        .transparency
+        .iter()
+        .chain(&check.untrue)
+        .chain(&check.strayed)
+        .take(20)
+    {
         println!("  WRONG: {problem}");
     }
     if check.passed() {

@@ -1,0 +1,72 @@
+//! `changeling accept`: a difference is intended.
+
+use super::run::accepted_path;
+use crate::exit::Code;
+use crate::failure::Failure;
+use changeling_report::accepted::{Accepted, Entry};
+use changeling_report::case::Case;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Folders of cases, or their numbers in the output directory
+    #[arg(required = true, value_name = "CASE")]
+    cases: Vec<PathBuf>,
+    /// Why the difference is intended
+    #[arg(long, default_value = "")]
+    reason: String,
+    /// The output directory that numbers refer to
+    #[arg(long, default_value = ".changeling/out")]
+    out: PathBuf,
+}
+
+pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
+    let path = accepted_path(&arguments.out);
+    let mut accepted = Accepted::read(&path).map_err(wrong)?;
+    let mut lines = Vec::new();
+    for case in &arguments.cases {
+        let case = read_case(case, &arguments.out)?;
+        let title = case.title.clone();
+        let entry = Entry { group: case.group, title: case.title, reason: arguments.reason.clone() };
+        lines.push(match accepted.add(entry) {
+            true => format!("accepted: {title}"),
+            false => format!("accepted before: {title}"),
+        });
+    }
+    accepted.write(&path).map_err(wrong)?;
+    for line in lines {
+        println!("{line}");
+    }
+    println!("later runs stay quiet about it; commit {}", path.display());
+    Ok(Code::OK)
+}
+
+/// A case by its folder, or by its number in the output directory.
+pub fn read_case(given: &Path, out: &Path) -> Result<Case, Failure> {
+    let folder = match given.exists() {
+        true => Some(given.to_owned()),
+        false => numbered(given, out),
+    };
+    let folder = folder.ok_or_else(|| Failure {
+        code: Code::USAGE,
+        what: format!("there is no case {}", given.display()),
+        place: None,
+        help: Some(format!("cases are the folders in {}", out.join("cases").display())),
+        output: None,
+    })?;
+    Case::read(&folder).map_err(wrong)
+}
+
+fn numbered(given: &Path, out: &Path) -> Option<PathBuf> {
+    let number: u32 = given.to_str()?.parse().ok()?;
+    let start = format!("{number:04}-");
+    let entries = std::fs::read_dir(out.join("cases")).ok()?;
+    let mut names = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    names.find(|path| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&start))
+    })
+}
+
+fn wrong(error: impl std::fmt::Display) -> Failure {
+    Failure { code: Code::USAGE, what: error.to_string(), place: None, help: None, output: None }
+}

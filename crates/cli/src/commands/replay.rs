@@ -1,0 +1,181 @@
+//! `changeling replay`: one case, natively, on both versions; or on the tree
+//! here, as the command of `git bisect run`.
+
+use super::accept::read_case;
+use crate::exit::Code;
+use crate::failure::Failure;
+use crate::results::{kind, outcome_view};
+use crate::settings::{duration, usage};
+use crate::source::SourceOptions;
+use changeling_build::build;
+use changeling_exec::{Limits, Plain};
+use changeling_explore::difference::classify;
+use changeling_explore::normalise::{Normaliser, Places, UserRule};
+use changeling_explore::{End, Observation};
+use changeling_report::case::Case;
+use changeling_report::results::{self, InputView};
+use changeling_report::terminal::{self, Style};
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The folder of a case, or its number in the output directory
+    #[arg(value_name = "CASE")]
+    case: PathBuf,
+    /// Other versions to run it on: OLD and NEW; with --bisect the one version to judge [default: .]
+    #[arg(value_name = "VERSION", num_args = 0..=2)]
+    versions: Vec<PathBuf>,
+    /// For `git bisect run`: 0 if the tree here behaves like base, 1 if not, 125 if it cannot be built or run
+    #[arg(long)]
+    bisect: bool,
+    #[command(flatten)]
+    source: SourceOptions,
+    /// Time for one run
+    #[arg(long, default_value = "5s", value_name = "TIME")]
+    run_time: String,
+    /// A regular expression; what it matches in outputs is not compared
+    #[arg(long = "normalise", visible_alias = "normalize", value_name = "REGEX")]
+    normalise: Vec<String>,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+    /// The output directory that numbers refer to
+    #[arg(long, default_value = ".changeling/out")]
+    out: PathBuf,
+}
+
+/// What `git bisect run` takes for "cannot be tested".
+const SKIP: Code = Code(125);
+const DIFFERENT: Code = Code(1);
+
+pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
+    let case = read_case(&arguments.case, &arguments.out)?;
+    let rules: Vec<UserRule> = arguments
+        .normalise
+        .iter()
+        .map(|pattern| UserRule { pattern: pattern.clone(), replacement: String::new() })
+        .collect();
+    let normaliser = Normaliser::new(&Places::default(), &rules)
+        .map_err(|error| usage(&error.to_string()))?;
+    let time = duration("--run-time", &arguments.run_time)?;
+    let limits = Limits { time, ..Limits::default() };
+    if arguments.bisect {
+        return Ok(bisect(arguments, &case, &normaliser, limits));
+    }
+    let binaries = match arguments.versions.as_slice() {
+        [] => [binary(&case.versions.base)?, binary(&case.versions.head)?],
+        [old, new] => [built(arguments, old)?, built(arguments, new)?],
+        _ => return Err(usage("give both versions, OLD and NEW, or none")),
+    };
+    let mut seen = Vec::new();
+    for path in &binaries {
+        seen.push(Plain::new(path, limits.clone())?.run(&case.input)?);
+    }
+    let found = classify(&normaliser, &seen[0], &seen[1]);
+    if arguments.json {
+        let text = serde_json::json!({
+            "case": case.id,
+            "differs": found.is_some(),
+            "kind": found.as_ref().map(|found| kind(found).name()),
+            "base": outcome_view(&seen[0]),
+            "head": outcome_view(&seen[1]),
+        });
+        println!("{text:#}");
+    } else {
+        print(&case, &seen, found.as_ref().map(kind), &arguments.case);
+    }
+    Ok(if found.is_some() { DIFFERENT } else { Code::OK })
+}
+
+fn print(case: &Case, seen: &[Observation], found: Option<results::Kind>, folder: &Path) {
+    let mut shown = case.to_difference(&folder.display().to_string());
+    shown.input = InputView::from(&case.input);
+    shown.base = outcome_view(&seen[0]);
+    shown.head = outcome_view(&seen[1]);
+    match found {
+        Some(kind) => {
+            shown.kind = kind;
+            print!("{}", terminal::difference(&shown, Style::detect()));
+        }
+        None => {
+            println!("no difference: both versions end with {}", shown.base.end.text());
+            println!("the case was: {}", case.title);
+        }
+    }
+}
+
+/// The tree here against what base did.
+fn bisect(arguments: &Arguments, case: &Case, normaliser: &Normaliser, limits: Limits) -> Code {
+    let here = [PathBuf::from(".")];
+    let paths: &[PathBuf] = match arguments.versions.as_slice() {
+        [] => &here,
+        given => given,
+    };
+    let judged = || -> Result<Observation, Failure> {
+        let source = arguments.source.source(paths);
+        let built = build(&source, &arguments.source.build_options())?;
+        Ok(Plain::new(&built.plain, limits)?.run(&case.input)?)
+    };
+    match judged() {
+        Err(failure) => {
+            failure.print();
+            SKIP
+        }
+        Ok(seen) => match classify(normaliser, &recorded(&case.base), &seen) {
+            None => {
+                println!("like base");
+                Code::OK
+            }
+            Some(found) => {
+                println!("not like base: {}", kind(&found).text());
+                DIFFERENT
+            }
+        },
+    }
+}
+
+fn recorded(outcome: &results::Outcome) -> Observation {
+    let removed = " (removed)";
+    let (gone, written): (Vec<_>, Vec<_>) =
+        outcome.files.iter().partition(|file| file.name.ends_with(removed));
+    Observation {
+        stdout: outcome.stdout.0.clone(),
+        stderr: outcome.stderr.0.clone(),
+        end: match outcome.end {
+            results::End::Exit(code) => End::Exit(code),
+            results::End::Signal(number) => End::Signal(number),
+            results::End::TimedOut => End::TimedOut,
+        },
+        files: written.into_iter().map(|file| (file.name.clone(), file.bytes.0.clone())).collect(),
+        removed: gone
+            .into_iter()
+            .filter_map(|file| file.name.strip_suffix(removed).map(str::to_owned))
+            .collect(),
+        observed: outcome
+            .observed
+            .iter()
+            .map(|observed| (observed.name.clone(), observed.value.clone()))
+            .collect(),
+        truncated: outcome.truncated,
+    }
+}
+
+/// The binary that the case was found with.
+fn binary(version: &results::Version) -> Result<PathBuf, Failure> {
+    let path = PathBuf::from(&version.binary);
+    if path.is_file() {
+        return Ok(path);
+    }
+    Err(Failure {
+        code: Code::CANNOT_RUN,
+        what: format!("the build of {} is gone: {}", version.label, version.binary),
+        place: None,
+        help: Some("name both versions: changeling replay CASE OLD NEW".into()),
+        output: None,
+    })
+}
+
+fn built(arguments: &Arguments, path: &Path) -> Result<PathBuf, Failure> {
+    let source = arguments.source.source(&[path.to_owned()]);
+    Ok(build(&source, &arguments.source.build_options())?.plain)
+}

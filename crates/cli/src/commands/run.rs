@@ -1,0 +1,486 @@
+//! `changeling run`: two versions in, replayed differences out.
+
+use crate::exit::Code;
+use crate::failure::Failure;
+use crate::inputs::InputOptions;
+use crate::progress::{Display, Mode};
+use crate::regions::Regions;
+use crate::results::Recorder;
+use crate::runner::{Pair, Runner, side_name};
+use crate::settings::{SearchOptions, Settings, usage};
+use crate::source::SourceOptions;
+use crate::store::{self, Store};
+use crate::version::Version;
+use changeling_build::{BuildOptions, Source};
+use changeling_exec::Limits;
+use changeling_explore::Side;
+use changeling_explore::budget::Cancel;
+use changeling_explore::guide::NoGuide;
+use changeling_explore::normalise::{Normaliser, Places};
+use changeling_explore::outcome::Saved;
+use changeling_explore::runner::PairRunner;
+use changeling_explore::search::{Search, Subject};
+use changeling_report::accepted::Accepted;
+use changeling_report::directory::OutputDirectory;
+use changeling_report::results::{self, Bound, Results, Versions};
+use changeling_report::terminal::{self, Style};
+use changeling_report::{seeds, wording};
+use changeling_trace::input::Input;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The older version: a source file, directory, cargo package or bitcode
+    #[arg(requires = "new")]
+    old: Option<PathBuf>,
+    /// The newer version
+    new: Option<PathBuf>,
+    /// The older version is this revision of the git repository here
+    #[arg(long, value_name = "REV", conflicts_with_all = ["old", "base_dir"])]
+    base: Option<String>,
+    /// The newer version is this revision; without it, the work tree
+    #[arg(long, value_name = "REV", conflicts_with_all = ["old", "head_dir"])]
+    head: Option<String>,
+    /// The older version is this directory
+    #[arg(long, value_name = "DIR", conflicts_with = "old")]
+    base_dir: Option<PathBuf>,
+    /// The newer version is this directory
+    #[arg(long, value_name = "DIR", conflicts_with = "old")]
+    head_dir: Option<PathBuf>,
+    #[command(flatten)]
+    input: InputOptions,
+    #[command(flatten)]
+    source: SourceOptions,
+    #[command(flatten)]
+    search: SearchOptions,
+    /// Go on where the last run in the output directory stopped
+    #[arg(long, help_heading = "Search")]
+    resume: bool,
+    /// Say what would be explored, and explore nothing
+    #[arg(long, help_heading = "Output")]
+    list: bool,
+    /// Print the verdict only
+    #[arg(long, help_heading = "Output")]
+    quiet: bool,
+    /// Print what happens as JSON, one object per line
+    #[arg(long, help_heading = "Output", conflicts_with = "quiet")]
+    json_lines: bool,
+}
+
+pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
+    let settings = Settings::resolve(
+        arguments.search.clone(),
+        arguments.input.clone(),
+        arguments.source.clone(),
+    )?;
+    // Mistakes in the command line are told before anything is built.
+    settings.input.shape(false)?;
+    let normaliser = Normaliser::new(&Places::default(), &settings.normalise)
+        .map_err(|error| usage(&error.to_string()))?;
+    let sides = sides(arguments, &settings.source)?;
+    let mut display = Display::new(Mode::choose(arguments.quiet, arguments.json_lines));
+    if arguments.list {
+        return list(&sides, &settings);
+    }
+    let out = open_out(&settings.out, arguments.resume)?;
+    display.status("building both versions");
+    let versions = match prepare(&sides, &settings.source.build_options()) {
+        Ok(versions) => versions,
+        Err((side, failure)) => {
+            display.clear();
+            return Err(could_not_build(&out, &sides, &settings, side, failure));
+        }
+    };
+    let job = Job { arguments, settings: &settings, normaliser };
+    job.search(sides, versions, out, display)
+}
+
+/// A version as the user named it.
+struct Named {
+    label: String,
+    source: Source,
+    commit: Option<String>,
+}
+
+fn sides(arguments: &Arguments, options: &SourceOptions) -> Result<[Named; 2], Failure> {
+    let path = |path: &Path| Named {
+        label: path.display().to_string(),
+        source: options.source(&[path.to_owned()]),
+        commit: None,
+    };
+    if let (Some(old), Some(new)) = (&arguments.old, &arguments.new) {
+        return Ok([path(old), path(new)]);
+    }
+    let revision = |name: &String| Named {
+        label: name.clone(),
+        source: options.revision(".".into(), name.clone()),
+        commit: commit(name),
+    };
+    let base = match (&arguments.base, &arguments.base_dir) {
+        (Some(name), _) => revision(name),
+        (None, Some(directory)) => path(directory),
+        (None, None) => {
+            return Err(Failure {
+                code: Code::USAGE,
+                what: "two versions are needed".into(),
+                place: None,
+                help: Some(
+                    "give OLD and NEW, or --base REV (and --head REV), or --base-dir and --head-dir"
+                        .into(),
+                ),
+                output: None,
+            });
+        }
+    };
+    let head = match (&arguments.head, &arguments.head_dir) {
+        (Some(name), _) => revision(name),
+        (None, Some(directory)) => path(directory),
+        (None, None) => Named { label: "work tree".into(), ..path(Path::new(".")) },
+    };
+    Ok([base, head])
+}
+
+/// The full name of a revision; the build tells if there is none.
+fn commit(revision: &str) -> Option<String> {
+    let output = std::process::Command::new("git")
+        .args(["rev-parse", "--verify", "--quiet", "--end-of-options"])
+        .arg(format!("{revision}^{{commit}}"))
+        .output()
+        .ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+fn open_out(path: &Path, resume: bool) -> Result<OutputDirectory, Failure> {
+    let opened = match resume {
+        true => OutputDirectory::open(path),
+        false => OutputDirectory::create(path),
+    };
+    let out = opened.map_err(|error| Failure {
+        code: Code::CANNOT_RUN,
+        what: error.to_string(),
+        place: None,
+        help: Some("choose another directory with --out".into()),
+        output: None,
+    })?;
+    if let Some(parent) = path.parent().filter(|parent| parent.ends_with(".changeling")) {
+        let ignore = parent.join(".gitignore");
+        if !ignore.exists() {
+            // Builds and reports do not belong into the repository, what was accepted does.
+            let _ = std::fs::write(ignore, "*\n!accepted.toml\n");
+        }
+    }
+    Ok(out)
+}
+
+/// Both versions at the same time.
+fn prepare(
+    sides: &[Named; 2],
+    options: &BuildOptions,
+) -> Result<[Version; 2], (Side, Failure)> {
+    let [base, head] = std::thread::scope(|scope| {
+        let builds = [&sides[0], &sides[1]]
+            .map(|side| scope.spawn(|| Version::prepare(&side.source, options)));
+        builds.map(|build| match build.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        })
+    });
+    let base = base.map_err(|failure| (Side::Base, failure))?;
+    let head = head.map_err(|failure| (Side::Head, failure))?;
+    Ok([base, head])
+}
+
+/// Leaves a report that says so.
+fn could_not_build(
+    out: &OutputDirectory,
+    sides: &[Named; 2],
+    settings: &Settings,
+    side: Side,
+    mut failure: Failure,
+) -> Failure {
+    let bound = settings.input.shape(false).map(|shape| Bound::of(&shape)).unwrap_or_default();
+    let mut results = Results::new(bound, labels(sides));
+    results.settings = settings.listed.clone();
+    results.verdict = results::Verdict::CouldNotRun;
+    results.stopped = results::Stopped::Error;
+    let label = &sides[side.index()].label;
+    failure.what = format!("{} ({}, {label})", failure.what, side_name(side));
+    let mut error = failure.what.clone();
+    for text in failure.help.iter().chain(&failure.output) {
+        error.push_str(&format!("\n{text}"));
+    }
+    results.error = Some(error);
+    if let Err(error) = out.write_reports(&results) {
+        failure.what = format!("{}; and {error}", failure.what);
+    }
+    failure
+}
+
+fn labels(sides: &[Named; 2]) -> Versions {
+    let version = |side: &Named| results::Version {
+        label: side.label.clone(),
+        commit: side.commit.clone(),
+        ..results::Version::default()
+    };
+    Versions { base: version(&sides[0]), head: version(&sides[1]) }
+}
+
+/// What would be explored.
+fn list(sides: &[Named; 2], settings: &Settings) -> Result<Code, Failure> {
+    let versions = prepare(sides, &settings.source.build_options()).map_err(|(_, f)| f)?;
+    let shape = settings.input.shape(versions[1].built.harness)?;
+    println!("base: {}", sides[0].label);
+    println!("head: {}", sides[1].label);
+    println!("inputs: {}", Bound::of(&shape).text);
+    println!("starts from: {} inputs", load_seeds(settings, &shape)?.0.len().max(1));
+    match Regions::find(&versions) {
+        Err(reason) => println!("changes: unknown ({reason})"),
+        Ok(regions) => {
+            println!("changes: {}", regions.changes.len());
+            for change in &regions.changes {
+                println!("  {} in {}", wording::change_place(change), change.function);
+            }
+        }
+    }
+    for (name, value) in &settings.listed {
+        println!("{name}: {value}");
+    }
+    Ok(Code::OK)
+}
+
+/// The inputs to start from, and what is to be said about them.
+fn load_seeds(settings: &Settings, shape: &Input) -> Result<(Vec<Input>, Vec<String>), Failure> {
+    let mut inputs = Vec::new();
+    let mut warnings = Vec::new();
+    for path in &settings.seeds {
+        let found = seeds::load(path, shape).map_err(|error| Failure {
+            code: Code::USAGE,
+            what: format!("--seed {}: {error}", path.display()),
+            place: None,
+            help: None,
+            output: None,
+        })?;
+        for seed in found {
+            if seed.cut {
+                let name = seed.path.display();
+                warnings.push(format!("the seed {name} does not fit into the bound and was cut"));
+            }
+            inputs.push(seed.input);
+        }
+    }
+    Ok((inputs, warnings))
+}
+
+struct Job<'a> {
+    arguments: &'a Arguments,
+    settings: &'a Settings,
+    normaliser: Normaliser,
+}
+
+impl Job<'_> {
+    fn search(
+        self,
+        sides: [Named; 2],
+        versions: [Version; 2],
+        out: OutputDirectory,
+        mut display: Display,
+    ) -> Result<Code, Failure> {
+        let settings = self.settings;
+        let shape = settings.input.shape(versions[1].built.harness)?;
+        let (inputs, mut warnings) = load_seeds(settings, &shape)?;
+        if versions[0].built.harness != versions[1].built.harness {
+            return Err(usage("one version is a harness, the other a program with `main`"));
+        }
+        display.status("comparing both versions");
+        let regions = Regions::find(&versions).unwrap_or_else(|reason| {
+            warnings.push(format!("changes are unknown, so reports do not name them: {reason}"));
+            Regions::default()
+        });
+        let regions = Arc::new(regions);
+        for version in &versions {
+            for missing in &version.built.missing {
+                warnings.push(format!("not traced: {} ({})", missing.object, missing.reason));
+            }
+        }
+        warnings.sort();
+        warnings.dedup();
+        let mut results = Results::new(Bound::of(&shape), described(&sides, &versions));
+        results.settings = settings.listed.clone();
+        results.changes = regions.counted();
+        let keys = versions.each_ref().map(|version| version.built.key.clone());
+        let resume = self.earlier(&out, &shape, &keys, &mut warnings)?;
+        results.warnings = warnings;
+        out.write_snapshot(&results).map_err(cannot_write)?;
+        let accepted = Accepted::read(&accepted_path(&settings.out)).map_err(|error| Failure {
+            code: Code::USAGE,
+            what: error.to_string(),
+            place: None,
+            help: None,
+            output: None,
+        })?;
+        let store = Store::open(&out, &shape, keys).map_err(cannot_write)?;
+        let tables = versions.each_ref().map(|version| version.sites.clone());
+        let limits =
+            Limits { time: settings.run_time, memory: settings.run_memory, ..Limits::default() };
+        let sources = sides.map(|side| side.source);
+        let build = settings.source.build_options();
+        let pair = Pair::new(versions, sources, build, limits, settings.sanitize);
+        let pair = Arc::new(pair);
+        display.status("starting both versions");
+        let mut runners: Vec<Box<dyn PairRunner>> = Vec::new();
+        for _ in 0..settings.jobs {
+            match Runner::start(pair.clone(), regions.clone(), &shape) {
+                Ok(runner) => runners.push(Box::new(runner)),
+                Err(error) if runners.is_empty() => {
+                    display.clear();
+                    let failure = Failure::from(error);
+                    results.verdict = results::Verdict::CouldNotRun;
+                    results.stopped = results::Stopped::Error;
+                    results.error = Some(failure.what.clone());
+                    out.write_reports(&results).map_err(cannot_write)?;
+                    return Err(failure);
+                }
+                // Fewer workers are better than none.
+                Err(error) => pair.note(format!("only {} workers: {error}", runners.len())),
+            }
+        }
+        let cancel = Cancel::default();
+        cancel_on_signals(&cancel);
+        let search = Search {
+            subject: Subject { shape, sites: tables, normaliser: self.normaliser.clone() },
+            inputs,
+            guide: Box::new(NoGuide),
+            settings: changeling_explore::search::Settings {
+                seed: settings.random_seed,
+                budget: settings.budget.clone(),
+                solver: settings.solver.clone(),
+                ..changeling_explore::search::Settings::default()
+            },
+            cancel,
+            resume,
+        };
+        let mut recorder = Recorder::new(out, results, regions, accepted, display, store);
+        let (outcome, _) = search.run(runners, &mut recorder);
+        enter_again(&pair, &recorder.regions, &outcome.differences);
+        let notes = std::mem::take(
+            &mut *pair.notes.lock().unwrap_or_else(std::sync::PoisonError::into_inner),
+        );
+        let (results, out) = recorder.conclude(&outcome, &pair.versions, notes);
+        self.print(&results, out.path());
+        Ok(Code(results.exit_code()))
+    }
+
+    fn earlier(
+        &self,
+        out: &OutputDirectory,
+        shape: &Input,
+        keys: &[String; 2],
+        warnings: &mut Vec<String>,
+    ) -> Result<Option<Saved>, Failure> {
+        if !self.arguments.resume {
+            return Ok(None);
+        }
+        let earlier = store::read(out.path(), shape, keys).map_err(|error| usage(&error))?;
+        match earlier {
+            None => {
+                warnings.push("there is no earlier run to resume; this one starts anew".into());
+                Ok(None)
+            }
+            Some(earlier) => {
+                if !earlier.same_versions {
+                    warnings.push(
+                        "the versions have changed since the earlier run: only its inputs are used"
+                            .into(),
+                    );
+                }
+                Ok(Some(earlier.saved))
+            }
+        }
+    }
+
+    fn print(&self, results: &Results, out: &Path) {
+        if self.arguments.json_lines {
+            let event = serde_json::json!({
+                "event": "end",
+                "verdict": results.verdict,
+                "inconclusive": results.inconclusive,
+                "differences": results.differences.len(),
+                "stats": results.stats,
+                "out": out,
+            });
+            println!("{event}");
+        } else if self.arguments.quiet {
+            println!("{}", wording::verdict(results));
+        } else {
+            let shown = out.display().to_string();
+            print!("{}", terminal::summary(results, &shown, Style::detect()));
+            println!("\nreport: {}", out.join("report.html").display());
+        }
+    }
+}
+
+fn described(sides: &[Named; 2], versions: &[Version; 2]) -> Versions {
+    let absolute = |path: &Path| {
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        path.display().to_string()
+    };
+    let mut described = labels(sides);
+    for (place, version) in [&mut described.base, &mut described.head].into_iter().zip(versions) {
+        place.binary = absolute(&version.built.plain);
+        place.root = absolute(&version.built.source_root);
+    }
+    described
+}
+
+/// Small inputs were run on plain builds only; which changes they enter is seen
+/// on traced ones.
+fn enter_again(
+    pair: &Arc<Pair>,
+    regions: &Arc<Regions>,
+    found: &[changeling_explore::outcome::Difference],
+) {
+    let mut runner = None;
+    for difference in found.iter().filter(|difference| difference.input != difference.original) {
+        if runner.is_none() {
+            runner = Runner::start(pair.clone(), regions.clone(), &difference.input).ok();
+        }
+        let Some(runner) = &mut runner else { return };
+        // Without it, the changes of the input as it was found are shown.
+        let _ = runner.pair(&difference.input);
+    }
+}
+
+/// `accepted.toml` is beside the output directory.
+pub fn accepted_path(out: &Path) -> PathBuf {
+    let parent = out.parent().filter(|parent| parent.ends_with(".changeling"));
+    parent.unwrap_or(Path::new(".changeling")).join("accepted.toml")
+}
+
+/// The first signal ends the search in a report, the second ends everything.
+fn cancel_on_signals(cancel: &Cancel) {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]) else {
+        return;
+    };
+    let cancel = cancel.clone();
+    std::thread::spawn(move || {
+        for signal in signals.forever() {
+            if cancel.is_cancelled() {
+                std::process::exit(128 + signal);
+            }
+            cancel.cancel();
+        }
+    });
+}
+
+fn cannot_write(error: impl std::fmt::Display) -> Failure {
+    Failure {
+        code: Code::CANNOT_RUN,
+        what: error.to_string(),
+        place: None,
+        help: Some("see whether the disk is full and the directory writable".into()),
+        output: None,
+    }
+}

@@ -1,0 +1,292 @@
+//! Which changes a run enters: the comparison of the two programs, laid over the
+//! blocks that runs execute.
+
+use crate::runner::Watcher;
+use crate::version::Version;
+use changeling_build::Built;
+use changeling_changes::{Change, ChangeSet, Lines, Sources, compare};
+use changeling_program::{FileId, Program, Site, read};
+use changeling_report::results::{self, LineRange, Side, SourceFile};
+use changeling_trace::input::Input;
+use changeling_trace::sites::SiteTable;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+/// Lines of source shown around a change.
+const CONTEXT: u32 = 4;
+/// Inputs remembered with the changes they entered.
+const REMEMBERED: usize = 100_000;
+
+/// All changes, ready to be compared with coverage.
+#[derive(Default)]
+pub struct Regions {
+    pub changes: Vec<results::Change>,
+    /// For each change the blocks of base and of head that were modified.
+    blocks: Vec<[Vec<usize>; 2]>,
+    /// Source texts of base and head, by name.
+    texts: [BTreeMap<String, String>; 2],
+    seen: Mutex<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    runs: Vec<u64>,
+    entered: HashMap<Vec<Vec<u8>>, Vec<u32>>,
+}
+
+impl Regions {
+    /// Reads both programs and compares them. The reason if that cannot be done.
+    pub fn find(versions: &[Version; 2]) -> Result<Regions, String> {
+        // A mistake in the comparison must not take the search with it.
+        let found = std::panic::catch_unwind(|| Regions::compare(versions));
+        found.unwrap_or_else(|_| Err("the comparison failed".into()))
+    }
+
+    fn compare(versions: &[Version; 2]) -> Result<Regions, String> {
+        let program =
+            |version: &Version| read(&version.built.bitcode).map_err(|error| error.to_string());
+        let [base, head] = [program(&versions[0])?, program(&versions[1])?];
+        let texts = [
+            texts(&base, &versions[0].built),
+            texts(&head, &versions[1].built),
+        ];
+        let sources = Sources { base: by_number(&base, &texts[0]), head: by_number(&head, &texts[1]) };
+        let set = compare(&base, &head, &sources);
+        let tables = [&versions[0].sites, &versions[1].sites];
+        let blocks = set.changes.iter().map(|change| {
+            let sides = [&change.base, &change.head];
+            [0, 1].map(|side| blocks_of(tables[side], &sides[side].modified))
+        });
+        let blocks: Vec<_> = blocks.collect();
+        let changes = set.changes.iter().map(|change| described(change, &set, [&base, &head], &texts));
+        Ok(Regions {
+            changes: changes.collect(),
+            seen: Mutex::new(Seen { runs: vec![0; blocks.len()], entered: HashMap::new() }),
+            blocks,
+            texts,
+        })
+    }
+
+    /// The changes that an input entered when it was run on the pair.
+    pub fn entered(&self, input: &Input) -> Vec<results::Change> {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let entered = seen.entered.get(&key(input)).map_or(&[][..], Vec::as_slice);
+        entered.iter().filter_map(|&n| self.changes.get(n as usize)).cloned().collect()
+    }
+
+    /// All changes, each with the number of runs that entered it.
+    pub fn counted(&self) -> Vec<results::Change> {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let counted = self.changes.iter().zip(&seen.runs);
+        counted
+            .map(|(change, &runs)| results::Change { runs: Some(runs), ..change.clone() })
+            .collect()
+    }
+
+    /// Lines of head that changes touch and that have code, and those executed.
+    pub fn changed_lines(&self, tables: [&SiteTable; 2], coverage: &[Vec<u8>; 2]) -> (u64, u64) {
+        let lines = executed_lines(tables[1], &coverage[1]);
+        let mut all = BTreeMap::new();
+        for change in &self.changes {
+            for (line, executed) in lines.get(&change.file).into_iter().flatten() {
+                if change.lines.contains(*line) {
+                    all.insert((change.file.clone(), *line), *executed);
+                }
+            }
+        }
+        (all.len() as u64, all.values().filter(|executed| **executed).count() as u64)
+    }
+
+    /// Source views around the changes, for both versions.
+    pub fn views(&self, tables: [&SiteTable; 2], coverage: &[Vec<u8>; 2]) -> Vec<SourceFile> {
+        let mut views = Vec::new();
+        for (at, side) in [(0, Side::Base), (1, Side::Head)] {
+            let lines = executed_lines(tables[at], &coverage[at]);
+            let mut changed: BTreeMap<&str, Vec<LineRange>> = BTreeMap::new();
+            for change in &self.changes {
+                let place = match side {
+                    Side::Head => Some((change.file.as_str(), change.lines)),
+                    Side::Base => change.base_file.as_deref().zip(change.base_lines),
+                };
+                if let Some((file, range)) = place {
+                    changed.entry(file).or_default().push(range);
+                }
+            }
+            for (file, ranges) in changed {
+                let Some(text) = self.texts[at].get(file) else { continue };
+                let known = lines.get(file);
+                let executable = known.into_iter().flatten().map(|(line, _)| *line).collect();
+                let covered: BTreeSet<u32> = known
+                    .into_iter()
+                    .flatten()
+                    .filter(|(_, executed)| **executed)
+                    .map(|(line, _)| *line)
+                    .collect();
+                views.push(SourceFile::around_changes(
+                    side,
+                    file,
+                    text.as_bytes(),
+                    &ranges,
+                    &executable,
+                    &covered,
+                    CONTEXT,
+                ));
+            }
+        }
+        views
+    }
+
+    /// A line of a version's source, without the space around it.
+    pub fn line(&self, side: usize, file: &str, line: u32) -> Option<&str> {
+        let text = self.texts[side].get(&source_name(file))?;
+        text.lines().nth(line.checked_sub(1)? as usize).map(str::trim)
+    }
+}
+
+impl Watcher for Regions {
+    fn ran(&self, input: &Input, coverage: [&[u8]; 2]) {
+        if self.blocks.is_empty() {
+            return;
+        }
+        let executed =
+            |side: usize, block: &usize| coverage[side].get(*block).is_some_and(|byte| *byte != 0);
+        let entered: Vec<u32> = (0u32..)
+            .zip(&self.blocks)
+            .filter(|(_, sides)| {
+                (0..2).any(|side| sides[side].iter().any(|block| executed(side, block)))
+            })
+            .map(|(number, _)| number)
+            .collect();
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        for &number in &entered {
+            seen.runs[number as usize] += 1;
+        }
+        if seen.entered.len() < REMEMBERED {
+            seen.entered.insert(key(input), entered);
+        }
+    }
+}
+
+fn key(input: &Input) -> Vec<Vec<u8>> {
+    input.streams.iter().map(|stream| stream.bytes.clone()).collect()
+}
+
+/// Numbers of the coverage bytes of the blocks that hold these sites.
+fn blocks_of(table: &SiteTable, sites: &[Site]) -> Vec<usize> {
+    let mut starts: Vec<(u32, usize)> = table
+        .blocks
+        .iter()
+        .enumerate()
+        .filter(|(_, block)| block.site != 0)
+        .map(|(number, block)| (block.site, number))
+        .collect();
+    starts.sort_unstable();
+    let mut blocks: Vec<usize> = sites
+        .iter()
+        .filter_map(|site| {
+            let after = starts.partition_point(|(start, _)| *start <= site.0);
+            Some(starts[after.checked_sub(1)?].1)
+        })
+        .collect();
+    blocks.sort_unstable();
+    blocks.dedup();
+    blocks
+}
+
+/// For each source file the lines with code, and whether some run executed them.
+fn executed_lines(table: &SiteTable, coverage: &[u8]) -> BTreeMap<String, BTreeMap<u32, bool>> {
+    let mut lines: BTreeMap<String, BTreeMap<u32, bool>> = BTreeMap::new();
+    let names: Vec<String> = table.files.iter().map(|file| source_name(file)).collect();
+    for (number, block) in table.blocks.iter().enumerate() {
+        let executed = coverage.get(number).is_some_and(|byte| *byte != 0);
+        for &(file, line) in &block.lines {
+            let Some(name) = names.get(file as usize).filter(|_| line > 0) else { continue };
+            let known = lines.entry(name.clone()).or_default().entry(line).or_default();
+            *known |= executed;
+        }
+    }
+    lines
+}
+
+/// The name under which a file appears in reports.
+pub fn source_name(file: &str) -> String {
+    Built::source_name("", file).map_or_else(|| file.to_owned(), |path| path.display().to_string())
+}
+
+/// Texts of the version's own sources, by name.
+fn texts(program: &Program, built: &Built) -> BTreeMap<String, String> {
+    let mut texts = BTreeMap::new();
+    for file in &program.files {
+        let Some(name) = Built::source_name(&file.directory, &file.name) else { continue };
+        let path: PathBuf = built.source_root.join(&name);
+        if let Ok(bytes) = std::fs::read(path) {
+            texts.insert(name.display().to_string(), String::from_utf8_lossy(&bytes).into_owned());
+        }
+    }
+    texts
+}
+
+fn by_number(program: &Program, texts: &BTreeMap<String, String>) -> HashMap<FileId, String> {
+    let files = program.files.iter().enumerate();
+    files
+        .filter_map(|(number, file)| {
+            let name = Built::source_name(&file.directory, &file.name)?;
+            let text = texts.get(&name.display().to_string())?;
+            Some((FileId::new(number), text.clone()))
+        })
+        .collect()
+}
+
+/// A change as reports show it.
+fn described(
+    change: &Change,
+    set: &ChangeSet,
+    programs: [&Program; 2],
+    texts: &[BTreeMap<String, String>; 2],
+) -> results::Change {
+    let hunk = change.hunk.map(|hunk| set.hunk(hunk));
+    let sides = [
+        hunk.map(|hunk| hunk.base).or(change.base.lines),
+        hunk.map(|hunk| hunk.head).or(change.head.lines),
+    ];
+    let name = |side: usize, lines: Lines| {
+        let file = &programs[side].files[lines.file.index()];
+        match Built::source_name(&file.directory, &file.name) {
+            Some(name) => name.display().to_string(),
+            None => file.path().display().to_string(),
+        }
+    };
+    let range = |lines: Lines| {
+        let first = lines.first.max(1);
+        LineRange::new(first, first.max(lines.last()))
+    };
+    let base = sides[0].filter(|lines| lines.count > 0);
+    let head = sides[1];
+    // What is gone from head shows up where it was.
+    let shown = head.map(|lines| (1, lines)).or(sides[0].map(|lines| (0, lines)));
+    let function = change
+        .head
+        .function
+        .map(|id| programs[1].function(id).name.clone())
+        .or_else(|| change.base.function.map(|id| programs[0].function(id).name.clone()));
+    let mut text = String::new();
+    for (side, lines, sign) in [(0, sides[0], '-'), (1, sides[1], '+')] {
+        let Some(lines) = lines.filter(|lines| lines.count > 0) else { continue };
+        let Some(source) = texts[side].get(&name(side, lines)) else { continue };
+        let first = lines.first.saturating_sub(1) as usize;
+        for line in source.lines().skip(first).take(lines.count as usize) {
+            text.push_str(&format!("{sign}{line}\n"));
+        }
+    }
+    results::Change {
+        id: change.id.0 + 1,
+        file: shown.map_or_else(String::new, |(side, lines)| name(side, lines)),
+        lines: shown.map_or(LineRange::new(1, 1), |(_, lines)| range(lines)),
+        base_file: base.map(|lines| name(0, lines)),
+        base_lines: base.map(range),
+        function: function.unwrap_or_default(),
+        hunk: text,
+        runs: None,
+    }
+}

@@ -1,0 +1,237 @@
+//! Both versions as the search runs them. Builds that only a difference needs
+//! (filled memory, sanitizers) are made when the first one turns up.
+
+use crate::version::Version;
+use crate::view::traced_run;
+use changeling_build::{BuildOptions, Built, Source, Variant as BuildVariant, build};
+use changeling_exec::{Capacities, ExecError, Limits, Observation, Options, Plain, Traced};
+use changeling_explore::runner::{PairRunner, RunError, Side, TracedRun, Variant};
+use changeling_trace::input::Input;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// How much longer than usual a program may take to prove that it does not hang.
+const PATIENCE: u32 = 10;
+
+/// What all workers share.
+pub struct Pair {
+    /// Base and head.
+    pub versions: [Version; 2],
+    pub sources: [Source; 2],
+    pub build: BuildOptions,
+    pub limits: Limits,
+    pub capacities: Capacities,
+    /// Make and run builds with sanitizers.
+    pub sanitize: bool,
+    filled: [OnceLock<Builds>; 2],
+    sanitized: [OnceLock<Builds>; 2],
+    /// What could not be built, for the report.
+    pub notes: Mutex<Vec<String>>,
+}
+
+/// Binaries of one version, by variant.
+#[derive(Clone, Debug, Default)]
+struct Builds(Vec<(BuildVariant, PathBuf)>);
+
+impl Pair {
+    pub fn new(
+        versions: [Version; 2],
+        sources: [Source; 2],
+        build: BuildOptions,
+        limits: Limits,
+        sanitize: bool,
+    ) -> Pair {
+        Pair {
+            versions,
+            sources,
+            build,
+            limits,
+            capacities: Capacities::default(),
+            sanitize,
+            filled: Default::default(),
+            sanitized: Default::default(),
+            notes: Mutex::default(),
+        }
+    }
+
+    pub fn note(&self, text: String) {
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        if !notes.contains(&text) {
+            notes.push(text);
+        }
+    }
+
+    /// The binary of a variant; made by the first who asks, the others wait.
+    fn binary(&self, side: Side, variant: BuildVariant) -> Option<PathBuf> {
+        let at = side.index();
+        let (place, wanted) = match variant {
+            BuildVariant::Sanitized => (&self.sanitized[at], vec![BuildVariant::Sanitized]),
+            _ => (&self.filled[at], vec![BuildVariant::AutoZero, BuildVariant::AutoPattern]),
+        };
+        let builds = place.get_or_init(|| self.make(side, wanted));
+        builds.0.iter().find(|(made, _)| *made == variant).map(|(_, path)| path.clone())
+    }
+
+    fn make(&self, side: Side, variants: Vec<BuildVariant>) -> Builds {
+        let name = variants[0].name();
+        let options = BuildOptions { variants, ..self.build.clone() };
+        let result: Result<Built, _> = build(&self.sources[side.index()], &options);
+        let built = match result {
+            Ok(built) => built,
+            Err(error) => {
+                self.note(format!("no {name} build of {}: {error}", side_name(side)));
+                return Builds::default();
+            }
+        };
+        for (variant, reason) in &built.unavailable {
+            self.note(format!("no {} build of {}: {reason}", variant.name(), side_name(side)));
+        }
+        let made = built.variants.into_iter();
+        Builds(made.map(|binary| (binary.variant, binary.path)).collect())
+    }
+}
+
+pub fn side_name(side: Side) -> &'static str {
+    match side {
+        Side::Base => "base",
+        Side::Head => "head",
+    }
+}
+
+/// Is told of every run of the pair: which blocks it executed.
+pub trait Watcher: Send + Sync {
+    fn ran(&self, input: &Input, coverage: [&[u8]; 2]);
+}
+
+/// One worker's processes.
+pub struct Runner {
+    pair: Arc<Pair>,
+    watcher: Arc<dyn Watcher>,
+    traced: [Traced; 2],
+    plain: [Plain; 2],
+    zeroed: [Option<Plain>; 2],
+    patterned: [Option<Plain>; 2],
+    sanitized: [Option<Plain>; 2],
+}
+
+impl Runner {
+    pub fn start(
+        pair: Arc<Pair>,
+        watcher: Arc<dyn Watcher>,
+        shape: &Input,
+    ) -> Result<Runner, ExecError> {
+        let traced = |version: &Version| {
+            Traced::start(&version.traced, shape, pair.limits.clone(), pair.capacities)
+        };
+        let plain = |version: &Version| Plain::new(&version.built.plain, pair.limits.clone());
+        let [base, head] = &pair.versions;
+        Ok(Runner {
+            traced: [traced(base)?, traced(head)?],
+            plain: [plain(base)?, plain(head)?],
+            zeroed: [None, None],
+            patterned: [None, None],
+            sanitized: [None, None],
+            pair,
+            watcher,
+        })
+    }
+
+    fn patient(&mut self, side: Side, input: &Input) -> Result<Observation, ExecError> {
+        let plain = &mut self.plain[side.index()];
+        let limits = self.pair.limits.clone();
+        plain.set_limits(Limits { time: limits.time * PATIENCE, ..limits.clone() });
+        let seen = plain.run(input);
+        plain.set_limits(limits);
+        seen
+    }
+
+    /// With automatic variables and the heap filled. A version that cannot be
+    /// built so still gets its heap filled.
+    fn filled(&mut self, side: Side, fill: Fill, input: &Input) -> Result<Observation, ExecError> {
+        let slots = match fill {
+            Fill::Zeros => &mut self.zeroed,
+            Fill::Pattern => &mut self.patterned,
+        };
+        let slot = &mut slots[side.index()];
+        let plain = match slot {
+            Some(plain) => plain,
+            None => {
+                let version = &self.pair.versions[side.index()];
+                let binary = self.pair.binary(side, fill.variant());
+                let binary = binary.unwrap_or_else(|| version.built.plain.clone());
+                // The C library fills new memory with the complement of this.
+                let perturb = ("MALLOC_PERTURB_".into(), (!fill.byte()).to_string());
+                let options = Options { variables: vec![perturb], ..Options::default() };
+                slot.insert(Plain::with_options(&binary, self.pair.limits.clone(), options)?)
+            }
+        };
+        plain.run(input)
+    }
+
+    fn sanitized(&mut self, side: Side, input: &Input) -> Result<Option<Observation>, ExecError> {
+        if !self.pair.sanitize {
+            return Ok(None);
+        }
+        let slot = &mut self.sanitized[side.index()];
+        if slot.is_none() {
+            let Some(binary) = self.pair.binary(side, BuildVariant::Sanitized) else {
+                return Ok(None);
+            };
+            // Sanitizers reserve terabytes of address space.
+            let limits = Limits { memory: u64::MAX, ..self.pair.limits.clone() };
+            *slot = Some(Plain::new(&binary, limits)?);
+        }
+        match slot {
+            Some(plain) => plain.run(input).map(Some),
+            None => Ok(None),
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Fill {
+    Zeros,
+    Pattern,
+}
+
+impl Fill {
+    fn variant(self) -> BuildVariant {
+        match self {
+            Fill::Zeros => BuildVariant::AutoZero,
+            Fill::Pattern => BuildVariant::AutoPattern,
+        }
+    }
+
+    fn byte(self) -> u8 {
+        match self {
+            Fill::Zeros => 0,
+            Fill::Pattern => 0xaa,
+        }
+    }
+}
+
+impl PairRunner for Runner {
+    fn pair(&mut self, input: &Input) -> Result<[TracedRun<'_>; 2], RunError> {
+        let [base, head] = &mut self.traced;
+        let (base, head) = (base.run(input)?, head.run(input)?);
+        let runs = [base, head].map(|(observation, trace)| traced_run(observation, trace));
+        self.watcher.ran(input, [runs[0].trace.coverage, runs[1].trace.coverage]);
+        Ok(runs)
+    }
+
+    fn replay(
+        &mut self,
+        side: Side,
+        variant: Variant,
+        input: &Input,
+    ) -> Result<Option<Observation>, RunError> {
+        let seen = match variant {
+            Variant::Plain => self.plain[side.index()].run(input)?,
+            Variant::Patient => self.patient(side, input)?,
+            Variant::Zeroed => self.filled(side, Fill::Zeros, input)?,
+            Variant::Patterned => self.filled(side, Fill::Pattern, input)?,
+            Variant::Sanitized => return Ok(self.sanitized(side, input)?),
+        };
+        Ok(Some(seen))
+    }
+}

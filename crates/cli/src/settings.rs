@@ -1,0 +1,521 @@
+//! Settings of a run: the command line first, then `changeling.toml`, then what
+//! is usual.
+
+use crate::exit::Code;
+use crate::failure::Failure;
+use crate::inputs::InputOptions;
+use crate::source::SourceOptions;
+use changeling_explore::budget::Budget;
+use changeling_explore::normalise::UserRule;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Options of a search, as given.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct SearchOptions {
+    /// A file, case or directory with inputs to start from; may be given several times
+    #[arg(long = "seed", value_name = "PATH", help_heading = "Search")]
+    pub seeds: Vec<PathBuf>,
+    /// Time for the search, such as 30s, 10m, 2h [default: 60s]
+    #[arg(long, value_name = "TIME", help_heading = "Search")]
+    pub time: Option<String>,
+    /// Most inputs to run
+    #[arg(long, value_name = "N", help_heading = "Search")]
+    pub runs: Option<u64>,
+    /// Workers [default: one per processor]
+    #[arg(long, value_name = "N", help_heading = "Search")]
+    pub jobs: Option<usize>,
+    /// Most memory of the search, such as 4G
+    #[arg(long, value_name = "SIZE", help_heading = "Search")]
+    pub memory: Option<String>,
+    /// Stop once N groups of differences are known
+    #[arg(long, value_name = "N", help_heading = "Search")]
+    pub differences: Option<usize>,
+    /// Guides of the search, separated by commas: none
+    #[arg(long, value_name = "LIST", help_heading = "Search")]
+    pub guide: Option<String>,
+    /// An SMT-LIB solver instead of the embedded one: z3, bitwuzla, cvc5 or a path
+    #[arg(long, value_name = "NAME", help_heading = "Search")]
+    pub solver: Option<String>,
+    /// Write every query of the solver into this directory
+    #[arg(long, value_name = "DIR", help_heading = "Search")]
+    pub record_queries: Option<PathBuf>,
+    /// Number that random choices start from [default: 0]
+    #[arg(long, value_name = "N", help_heading = "Search")]
+    pub random_seed: Option<u64>,
+    /// Time for one run of a program [default: 1s]
+    #[arg(long, value_name = "TIME", help_heading = "Runs")]
+    pub run_time: Option<String>,
+    /// Memory for one run of a program [default: 1G]
+    #[arg(long, value_name = "SIZE", help_heading = "Runs")]
+    pub run_memory: Option<String>,
+    /// Count a sanitizer finding in one version only as a difference: address,undefined
+    #[arg(long, value_name = "LIST", help_heading = "Runs")]
+    pub sanitize: Option<String>,
+    /// A regular expression; what it matches in outputs is not compared
+    #[arg(
+        long = "normalise",
+        visible_alias = "normalize",
+        value_name = "REGEX",
+        help_heading = "Runs"
+    )]
+    pub normalise: Vec<String>,
+    /// The output directory [default: .changeling/out]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub out: Option<PathBuf>,
+    /// The file with settings [default: changeling.toml, if there is one]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub config: Option<PathBuf>,
+}
+
+/// All that was decided.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub input: InputOptions,
+    pub source: SourceOptions,
+    pub seeds: Vec<PathBuf>,
+    pub budget: Budget,
+    pub jobs: usize,
+    pub random_seed: u64,
+    pub run_time: Duration,
+    pub run_memory: u64,
+    pub sanitize: bool,
+    pub normalise: Vec<UserRule>,
+    pub solver: changeling_solver::Settings,
+    pub out: PathBuf,
+    /// For the report.
+    pub listed: BTreeMap<String, Value>,
+}
+
+const FILE: &str = "changeling.toml";
+/// Standard input of programs of which nothing else is said.
+const USUAL_STDIN: &str = "32";
+const USUAL_TIME: Duration = Duration::from_secs(60);
+const USUAL_RUN_TIME: Duration = Duration::from_secs(1);
+const USUAL_RUN_MEMORY: u64 = 1 << 30;
+
+impl Settings {
+    pub fn resolve(
+        mut options: SearchOptions,
+        mut input: InputOptions,
+        mut source: SourceOptions,
+    ) -> Result<Settings, Failure> {
+        let mut rules: Vec<UserRule> = options.normalise.iter().map(|p| rule(p, "")).collect();
+        if let Some((path, table)) = read_file(options.config.as_deref())? {
+            let mut file = ConfigFile {
+                path: &path,
+                rules: Vec::new(),
+                input: InputOptions::default(),
+            };
+            file.apply(table, &mut options, &mut source)?;
+            rules.extend(file.rules);
+            if input.is_empty() {
+                input = file.input;
+            }
+        }
+        if input.is_empty() {
+            input.push("stdin", USUAL_STDIN);
+        }
+        let text = |text: &Option<String>| text.clone();
+        let time = match text(&options.time) {
+            Some(text) => Some(duration("--time", &text)?),
+            // A bound on the runs is a bound already.
+            None if options.runs.is_some() => None,
+            None => Some(USUAL_TIME),
+        };
+        let memory = text(&options.memory).map(|text| size("--memory", &text));
+        let run_time = text(&options.run_time).map(|text| duration("--run-time", &text));
+        let run_memory = text(&options.run_memory).map(|text| size("--run-memory", &text));
+        let budget = Budget {
+            time,
+            runs: options.runs,
+            memory: memory.transpose()?,
+            groups: options.differences,
+        };
+        if options.jobs == Some(0) {
+            return Err(usage("--jobs 0: at least one worker is needed"));
+        }
+        if options.runs == Some(0) {
+            return Err(usage("--runs 0: at least one run is needed"));
+        }
+        let usual_jobs = std::thread::available_parallelism().map_or(1, usize::from);
+        check_guides(options.guide.as_deref())?;
+        let mut settings = Settings {
+            input,
+            source,
+            seeds: options.seeds,
+            budget,
+            jobs: options.jobs.unwrap_or(usual_jobs).min(256),
+            random_seed: options.random_seed.unwrap_or(0),
+            run_time: run_time.transpose()?.unwrap_or(USUAL_RUN_TIME),
+            run_memory: run_memory.transpose()?.unwrap_or(USUAL_RUN_MEMORY),
+            sanitize: sanitizers(options.sanitize.as_deref())?,
+            normalise: rules,
+            solver: solver(options.solver.as_deref(), options.record_queries)?,
+            out: options.out.unwrap_or_else(|| ".changeling/out".into()),
+            listed: BTreeMap::new(),
+        };
+        settings.listed = settings.list(options.solver.as_deref().unwrap_or("embedded"));
+        Ok(settings)
+    }
+
+    fn list(&self, solver: &str) -> BTreeMap<String, Value> {
+        let budget = &self.budget;
+        let seeds: Vec<String> = self.seeds.iter().map(|p| p.display().to_string()).collect();
+        let patterns: Vec<&str> = self.normalise.iter().map(|r| r.pattern.as_str()).collect();
+        let entries = [
+            ("time", json!(budget.time.map(|time| time.as_secs_f64()))),
+            ("runs", json!(budget.runs)),
+            ("memory", json!(budget.memory)),
+            ("differences", json!(budget.groups)),
+            ("jobs", json!(self.jobs)),
+            ("random-seed", json!(self.random_seed)),
+            ("run-time", json!(self.run_time.as_secs_f64())),
+            ("run-memory", json!(self.run_memory)),
+            ("sanitize", json!(self.sanitize)),
+            ("normalise", json!(patterns)),
+            ("seed", json!(seeds)),
+            ("solver", json!(solver)),
+            ("guide", json!("none")),
+        ];
+        entries.map(|(name, value)| (name.to_owned(), value)).into()
+    }
+}
+
+/// Keys of `changeling.toml` besides those of the input.
+const KEYS: &[&str] = &[
+    "seed",
+    "time",
+    "runs",
+    "jobs",
+    "memory",
+    "differences",
+    "guide",
+    "solver",
+    "record-queries",
+    "random-seed",
+    "run-time",
+    "run-memory",
+    "sanitize",
+    "normalise",
+    "out",
+    "build",
+    "program",
+    "flag",
+    "profile",
+    "cache",
+    "build-time",
+    "input",
+];
+const INPUT_KEYS: &[&str] = &["stdin", "arg", "sym-arg", "file", "env"];
+
+fn read_file(given: Option<&Path>) -> Result<Option<(PathBuf, toml::Table)>, Failure> {
+    let path = given.unwrap_or(Path::new(FILE));
+    let text = match std::fs::read_to_string(path) {
+        Err(error) if given.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
+            return Ok(None);
+        }
+        result => result.map_err(|error| {
+            usage(&format!("cannot read {}: {error}", path.display()))
+        })?,
+    };
+    let table = text.parse::<toml::Table>().map_err(|error| Failure {
+        code: Code::USAGE,
+        what: format!("{} is not valid TOML: {}", path.display(), error.message()),
+        place: error.span().map(|span| {
+            let line = text[..span.start.min(text.len())].matches('\n').count() + 1;
+            format!("{}:{line}", path.display())
+        }),
+        help: Some("docs/run.md shows an example".into()),
+        output: None,
+    })?;
+    Ok(Some((path.to_owned(), table)))
+}
+
+struct ConfigFile<'a> {
+    path: &'a Path,
+    rules: Vec<UserRule>,
+    input: InputOptions,
+}
+
+impl ConfigFile<'_> {
+    /// What the command line says stays.
+    fn apply(
+        &mut self,
+        table: toml::Table,
+        options: &mut SearchOptions,
+        source: &mut SourceOptions,
+    ) -> Result<(), Failure> {
+        for (key, value) in &table {
+            let key = key.as_str();
+            match key {
+                "seed" if options.seeds.is_empty() => {
+                    options.seeds = self.texts(key, value)?.into_iter().map(PathBuf::from).collect();
+                }
+                "seed" => {}
+                "time" => set(&mut options.time, self.amount(key, value)?),
+                "runs" => set(&mut options.runs, self.number(key, value)?),
+                "jobs" => set(&mut options.jobs, self.number(key, value)? as usize),
+                "memory" => set(&mut options.memory, self.amount(key, value)?),
+                "differences" => set(&mut options.differences, self.number(key, value)? as usize),
+                "guide" => set(&mut options.guide, self.texts(key, value)?.join(",")),
+                "solver" => set(&mut options.solver, self.text(key, value)?),
+                "record-queries" => {
+                    set(&mut options.record_queries, self.text(key, value)?.into());
+                }
+                "random-seed" => set(&mut options.random_seed, self.number(key, value)?),
+                "run-time" => set(&mut options.run_time, self.amount(key, value)?),
+                "run-memory" => set(&mut options.run_memory, self.amount(key, value)?),
+                "sanitize" => set(&mut options.sanitize, self.texts(key, value)?.join(",")),
+                "normalise" => self.rules = self.normalise(key, value)?,
+                "out" => set(&mut options.out, self.text(key, value)?.into()),
+                "build" => set(&mut source.build, self.text(key, value)?),
+                "program" => set(&mut source.program, self.text(key, value)?),
+                "flag" if source.flags.is_empty() => source.flags = self.texts(key, value)?,
+                "flag" => {}
+                "profile" => set(&mut source.profile, self.text(key, value)?),
+                "cache" => set(&mut source.cache, self.text(key, value)?.into()),
+                "build-time" => set(&mut source.build_time, self.number(key, value)?),
+                "input" => self.inputs(key, value)?,
+                _ if INPUT_KEYS.contains(&key) => {
+                    for text in self.texts(key, value)? {
+                        self.input.push(key, &text);
+                    }
+                }
+                _ => return Err(self.unknown(key, &[KEYS, INPUT_KEYS].concat())),
+            }
+        }
+        Ok(())
+    }
+
+    /// `input = [{ arg = "-x" }, { sym-arg = 4 }]`: a list, because the order counts.
+    fn inputs(&mut self, key: &str, value: &toml::Value) -> Result<(), Failure> {
+        let wanted = "a list such as [{ arg = \"-n\" }, { sym-arg = 4 }]";
+        let list = value.as_array().ok_or_else(|| self.wrong(key, wanted))?;
+        for entry in list {
+            let entry = entry.as_table().ok_or_else(|| self.wrong(key, wanted))?;
+            for (name, value) in entry {
+                if !INPUT_KEYS.contains(&name.as_str()) {
+                    return Err(self.unknown(name, INPUT_KEYS));
+                }
+                for text in self.texts(name, value)? {
+                    self.input.push(name, &text);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn normalise(&self, key: &str, value: &toml::Value) -> Result<Vec<UserRule>, Failure> {
+        let wanted = "a list of patterns, or of { pattern = …, replacement = … }";
+        let one = |value: &toml::Value| match value {
+            toml::Value::String(pattern) => Ok(rule(pattern, "")),
+            value => value.clone().try_into::<UserRule>().map_err(|_| self.wrong(key, wanted)),
+        };
+        match value {
+            toml::Value::Array(list) => list.iter().map(one).collect(),
+            value => Ok(vec![one(value)?]),
+        }
+    }
+
+    fn text(&self, key: &str, value: &toml::Value) -> Result<String, Failure> {
+        value.as_str().map(str::to_owned).ok_or_else(|| self.wrong(key, "a text"))
+    }
+
+    fn number(&self, key: &str, value: &toml::Value) -> Result<u64, Failure> {
+        let number = value.as_integer().and_then(|number| u64::try_from(number).ok());
+        number.ok_or_else(|| self.wrong(key, "a number that is not negative"))
+    }
+
+    /// A number, or a text with a unit.
+    fn amount(&self, key: &str, value: &toml::Value) -> Result<String, Failure> {
+        match value {
+            toml::Value::String(text) => Ok(text.clone()),
+            toml::Value::Integer(number) => Ok(number.to_string()),
+            toml::Value::Float(number) => Ok(number.to_string()),
+            _ => Err(self.wrong(key, "a number, or a text with a unit")),
+        }
+    }
+
+    fn texts(&self, key: &str, value: &toml::Value) -> Result<Vec<String>, Failure> {
+        match value {
+            toml::Value::Array(list) => list.iter().map(|item| self.amount(key, item)).collect(),
+            value => Ok(vec![self.amount(key, value)?]),
+        }
+    }
+
+    fn wrong(&self, key: &str, wanted: &str) -> Failure {
+        Failure {
+            code: Code::USAGE,
+            what: format!("{}: `{key}` must be {wanted}", self.path.display()),
+            place: None,
+            help: Some("docs/run.md shows an example".into()),
+            output: None,
+        }
+    }
+
+    fn unknown(&self, key: &str, known: &[&str]) -> Failure {
+        let near = nearest(key, known);
+        Failure {
+            code: Code::USAGE,
+            what: format!("{}: there is no setting `{key}`", self.path.display()),
+            place: None,
+            help: Some(match near {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("settings are {}", known.join(", ")),
+            }),
+            output: None,
+        }
+    }
+}
+
+fn set<T>(place: &mut Option<T>, value: T) {
+    if place.is_none() {
+        *place = Some(value);
+    }
+}
+
+fn rule(pattern: &str, replacement: &str) -> UserRule {
+    UserRule { pattern: pattern.into(), replacement: replacement.into() }
+}
+
+pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    let near = known.iter().map(|candidate| (distance(word, candidate), *candidate)).min()?;
+    (near.0 <= 1 + word.len() / 3).then_some(near.1)
+}
+
+/// Letters to add, remove or change.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut before = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let changed = before + usize::from(x != *y);
+            before = row[j + 1];
+            row[j + 1] = changed.min(before + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// `30s`, `10m`, `2h`, `500ms`; a bare number is seconds.
+pub fn duration(option: &str, text: &str) -> Result<Duration, Failure> {
+    let (number, factor) = match split_unit(text) {
+        (number, "ms") => (number, 0.001),
+        (number, "" | "s") => (number, 1.0),
+        (number, "m" | "min") => (number, 60.0),
+        (number, "h") => (number, 3600.0),
+        _ => (None, 0.0),
+    };
+    let seconds = number.map(|number| number * factor).filter(|s| *s > 0.0 && *s < 1e9);
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| {
+        usage(&format!("{option} {text}: expected a time such as 500ms, 30s, 10m or 2h"))
+    })
+}
+
+/// `512M`, `4G`; a bare number is bytes.
+fn size(option: &str, text: &str) -> Result<u64, Failure> {
+    let (number, factor) = match split_unit(text) {
+        (number, "" | "B") => (number, 1.0),
+        (number, "K" | "k" | "KiB") => (number, 1024.0),
+        (number, "M" | "MiB") => (number, 1024.0 * 1024.0),
+        (number, "G" | "GiB") => (number, 1024.0 * 1024.0 * 1024.0),
+        _ => (None, 0.0),
+    };
+    let bytes = number.map(|number| number * factor).filter(|b| *b >= 1.0 && *b < 1e18);
+    bytes
+        .map(|bytes| bytes as u64)
+        .ok_or_else(|| usage(&format!("{option} {text}: expected a size such as 512M or 4G")))
+}
+
+fn split_unit(text: &str) -> (Option<f64>, &str) {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    (text[..end].parse().ok(), text[end..].trim())
+}
+
+fn check_guides(list: Option<&str>) -> Result<(), Failure> {
+    const GUIDES: &[&str] = &["none"];
+    for name in list.unwrap_or_default().split(',').map(str::trim).filter(|n| !n.is_empty()) {
+        if !GUIDES.contains(&name) {
+            return Err(usage(&format!(
+                "--guide {name}: there is no such guide; known are {}",
+                GUIDES.join(", ")
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn sanitizers(list: Option<&str>) -> Result<bool, Failure> {
+    let Some(list) = list else { return Ok(false) };
+    for name in list.split(',').map(str::trim) {
+        if !["address", "undefined"].contains(&name) {
+            return Err(usage(&format!(
+                "--sanitize {name}: known sanitizers are address and undefined"
+            )));
+        }
+    }
+    Ok(true)
+}
+
+fn solver(
+    name: Option<&str>,
+    record: Option<PathBuf>,
+) -> Result<changeling_solver::Settings, Failure> {
+    let mut settings = changeling_solver::Settings::default();
+    if let Some(directory) = record {
+        std::fs::create_dir_all(&directory).map_err(|error| {
+            usage(&format!("--record-queries {}: {error}", directory.display()))
+        })?;
+        settings.record = Some(directory);
+    }
+    match name {
+        None | Some("embedded") => {}
+        Some(name) => {
+            let external = changeling_solver::External::find(name)
+                .map_err(|error| usage(&format!("--solver {name}: {error}")))?;
+            settings.external = Some(external);
+            settings.layers.embedded = false;
+        }
+    }
+    Ok(settings)
+}
+
+pub fn usage(what: &str) -> Failure {
+    Failure {
+        code: Code::USAGE,
+        what: what.into(),
+        place: None,
+        help: Some("`changeling help run` lists all options".into()),
+        output: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_sizes_have_units() {
+        let time = |text| duration("--time", text).ok();
+        assert_eq!(time("30s"), Some(Duration::from_secs(30)));
+        assert_eq!(time("1.5m"), Some(Duration::from_secs(90)));
+        assert_eq!(time("250ms"), Some(Duration::from_millis(250)));
+        assert_eq!(time("7"), Some(Duration::from_secs(7)));
+        for wrong in ["", "s", "-3s", "0", "3 parsecs", "1e99h"] {
+            assert_eq!(time(wrong), None, "{wrong}");
+        }
+        assert_eq!(size("--memory", "2K").ok(), Some(2048));
+        assert!(size("--memory", "2X").is_err());
+    }
+
+    #[test]
+    fn misspelt_settings_get_a_suggestion() {
+        assert_eq!(nearest("tiem", KEYS), Some("time"));
+        assert_eq!(nearest("sanitise", KEYS), Some("sanitize"));
+        assert_eq!(nearest("xyzzy", KEYS), None);
+    }
+}

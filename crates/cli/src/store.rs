@@ -1,0 +1,232 @@
+//! `search.jsonl`: what `--resume` needs, written while the search runs, and the
+//! raw files of `corpus/`.
+//!
+//! The first line says what was searched, every other line is an input or a
+//! difference. A killed run leaves at most its last line cut short.
+
+use changeling_explore::outcome::{Difference, SAVED_FORMAT, Saved};
+use changeling_report::directory::OutputDirectory;
+use changeling_trace::input::Input;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+
+pub const FILE: &str = "search.jsonl";
+const FORMAT: u32 = 1;
+/// Enough for any fuzzer; beyond it directories become slow.
+const MOST_FILES: usize = 20_000;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Line {
+    Search { format: u32, keys: [String; 2], shape: Input },
+    /// Bytes of each stream, in hexadecimal.
+    Input(Vec<String>),
+    Difference(Box<Difference>),
+}
+
+/// Takes what a search tells; files are written by a thread of their own.
+pub struct Store {
+    sender: Option<Sender<Line>>,
+    writer: Option<JoinHandle<Result<(), String>>>,
+}
+
+impl Store {
+    /// Goes on with the file that is there, or begins a new one.
+    pub fn open(
+        out: &OutputDirectory,
+        shape: &Input,
+        keys: [String; 2],
+    ) -> std::io::Result<Store> {
+        let path = out.path().join(FILE);
+        let mut file = File::options().create(true).append(true).open(&path)?;
+        // A line that was cut short must not swallow the next one.
+        let lead = if file.metadata()?.len() > 0 { "\n" } else { "" };
+        let first = Line::Search { format: FORMAT, keys, shape: shape.clone() };
+        file.write_all(format!("{lead}{}\n", text(&first)).as_bytes())?;
+        let out = OutputDirectory::open(out.path())
+            .map_err(|error| std::io::Error::other(error.to_string()))?;
+        let shape = shape.clone();
+        let (sender, receiver) = channel::<Line>();
+        let writer = std::thread::spawn(move || {
+            let mut files = 0;
+            let mut result = Ok(());
+            for line in receiver {
+                let written = file.write_all(format!("{}\n", text(&line)).as_bytes());
+                let mut all = written.map_err(|error| error.to_string());
+                if let (Line::Input(streams), true) = (&line, files < MOST_FILES) {
+                    files += 1;
+                    let input = input(&shape, streams);
+                    let saved = input.map_or(Ok(()), |input| out.add_input(&input));
+                    all = all.and(saved.map_err(|error| error.to_string()));
+                }
+                result = result.and(all);
+            }
+            result
+        });
+        Ok(Store { sender: Some(sender), writer: Some(writer) })
+    }
+
+    pub fn input(&self, input: &Input) {
+        let streams = input.streams.iter().map(|stream| hex(&stream.bytes));
+        self.send(Line::Input(streams.collect()));
+    }
+
+    pub fn difference(&self, difference: &Difference) {
+        self.send(Line::Difference(Box::new(difference.clone())));
+    }
+
+    /// Waits until everything is written.
+    pub fn finish(&mut self) -> Result<(), String> {
+        self.sender = None;
+        match self.writer.take().map(JoinHandle::join) {
+            Some(Ok(result)) => result,
+            Some(Err(_)) => Err("the thread that writes inputs failed".into()),
+            None => Ok(()),
+        }
+    }
+
+    fn send(&self, line: Line) {
+        if let Some(sender) = &self.sender {
+            // The writer ends early only if it failed, which `finish` tells.
+            let _ = sender.send(line);
+        }
+    }
+}
+
+/// What an earlier run left.
+#[derive(Debug)]
+pub struct Earlier {
+    pub saved: Saved,
+    /// The versions have not changed since.
+    pub same_versions: bool,
+}
+
+/// Reads the file of an earlier run; `None` if there is none.
+pub fn read(out: &Path, shape: &Input, keys: &[String; 2]) -> Result<Option<Earlier>, String> {
+    let path: PathBuf = out.join(FILE);
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(format!("cannot read {}: {error}", path.display())),
+    };
+    let mut inputs = Vec::new();
+    let mut same = false;
+    // By number; later lines are better versions of the same.
+    let mut found: BTreeMap<u32, Difference> = BTreeMap::new();
+    for line in BufReader::new(file).split(b'\n') {
+        let line = line.map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        match serde_json::from_slice(&line) {
+            Ok(Line::Search { format, keys: earlier, shape: old }) => {
+                if format != FORMAT {
+                    return Err(format!(
+                        "{} has format {format}, but this version reads format {FORMAT}; \
+                         run without --resume",
+                        path.display()
+                    ));
+                }
+                if !alike(&old, shape) {
+                    return Err(format!(
+                        "{} is about other inputs; give the same input options as before, \
+                         or run without --resume",
+                        path.display()
+                    ));
+                }
+                same = earlier == *keys;
+                if !same {
+                    found.clear();
+                }
+            }
+            Ok(Line::Input(streams)) => inputs.extend(input(shape, &streams)),
+            Ok(Line::Difference(difference)) => {
+                if same {
+                    found.insert(difference.id, *difference);
+                }
+            }
+            // Cut short when the run was killed.
+            Err(_) => {}
+        }
+    }
+    let (undefined, differences) =
+        found.into_values().partition(|difference| difference.reason.is_some());
+    let saved =
+        Saved { format: SAVED_FORMAT, shape: shape.clone(), inputs, differences, undefined };
+    Ok(Some(Earlier { saved, same_versions: same }))
+}
+
+/// The same streams and arguments; bounds may have been moved.
+fn alike(a: &Input, b: &Input) -> bool {
+    let streams = |input: &Input| -> Vec<_> {
+        input.streams.iter().map(|stream| (stream.kind, stream.name.clone())).collect()
+    };
+    streams(a) == streams(b) && a.arguments == b.arguments
+}
+
+fn input(shape: &Input, streams: &[String]) -> Option<Input> {
+    let mut input = shape.clone();
+    if streams.len() != input.streams.len() {
+        return None;
+    }
+    for (stream, text) in input.streams.iter_mut().zip(streams) {
+        stream.bytes = unhex(text)?;
+    }
+    Some(input)
+}
+
+fn text(line: &Line) -> String {
+    serde_json::to_string(line).expect("lines have string keys only")
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let pairs = text.as_bytes().chunks(2);
+    pairs
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use changeling_trace::input::{Stream, StreamKind};
+
+    fn shape(capacity: usize) -> Input {
+        let stream =
+            Stream { kind: StreamKind::Stdin, name: String::new(), capacity, bytes: Vec::new() };
+        Input { streams: vec![stream], arguments: Vec::new() }
+    }
+
+    #[test]
+    fn inputs_survive_a_line_that_was_cut_short() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        let out = OutputDirectory::create(&path).unwrap();
+        let keys = ["a".to_string(), "b".to_string()];
+        let mut one = shape(4);
+        one.streams[0].bytes = vec![0, 0xff];
+        let mut store = Store::open(&out, &shape(4), keys.clone()).unwrap();
+        store.input(&one);
+        store.finish().unwrap();
+        let mut file = File::options().append(true).open(path.join(FILE)).unwrap();
+        file.write_all(b"{\"input\":[\"0").unwrap();
+        let mut store = Store::open(&out, &shape(4), keys.clone()).unwrap();
+        store.input(&shape(4));
+        store.finish().unwrap();
+        let earlier = read(&path, &shape(4), &keys).unwrap().unwrap();
+        assert_eq!(earlier.saved.inputs, [one, shape(4)]);
+        assert!(earlier.same_versions);
+        let other = ["a".to_string(), "c".to_string()];
+        assert!(!read(&path, &shape(4), &other).unwrap().unwrap().same_versions);
+        let mut renamed = shape(4);
+        renamed.streams[0].kind = StreamKind::Harness;
+        assert!(read(&path, &renamed, &keys).unwrap_err().contains("other inputs"));
+        assert!(read(folder.path(), &shape(4), &keys).unwrap().is_none());
+    }
+}

@@ -1,0 +1,472 @@
+//! `changeling run` and its companions, end to end, on programs of `fixtures/`.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+struct Room {
+    folder: tempfile::TempDir,
+}
+
+struct Said {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Room {
+    fn new() -> Room {
+        Room { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, contents).unwrap();
+        path
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_changeling"));
+        command.current_dir(self.folder.path()).args(arguments);
+        if ["run", "replay"].contains(&arguments[0]) {
+            command.arg("--cache").arg(cache());
+        }
+        command
+    }
+
+    fn changeling(&self, arguments: &[&str]) -> Said {
+        said(&mut self.command(arguments))
+    }
+
+    /// The results of the last run; valid whenever they are read.
+    fn results(&self) -> Value {
+        let text = std::fs::read(self.path(".changeling/out/results.json")).unwrap();
+        serde_json::from_slice(&text).unwrap()
+    }
+
+    fn inputs(&self) -> Vec<String> {
+        let text = std::fs::read_to_string(self.path(".changeling/out/search.jsonl")).unwrap();
+        let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let inputs = lines.filter_map(|line| Some(line.get("input")?[0].as_str()?.to_owned()));
+        inputs.collect()
+    }
+
+    fn first_case(&self) -> String {
+        let case = self.results()["differences"][0]["case"].as_str().unwrap().to_owned();
+        format!(".changeling/out/{case}")
+    }
+}
+
+/// Builds are shared by all tests.
+fn cache() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache")
+}
+
+fn said(command: &mut Command) -> Said {
+    let output = command.output().unwrap();
+    Said {
+        code: output.status.code(),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(name)
+}
+
+fn expectations(path: &Path) -> toml::Table {
+    std::fs::read_to_string(path).unwrap().parse().unwrap()
+}
+
+fn unhex(text: &str) -> Vec<u8> {
+    let pairs = text.as_bytes().chunks(2);
+    pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+}
+
+/// Input options and seeds, as `expect.toml` and `faults.toml` give them.
+fn options(room: &Room, expected: &toml::Table) -> Vec<String> {
+    let mut options = Vec::new();
+    let inputs = expected["inputs"].as_table().unwrap();
+    if let Some(bound) = inputs.get("stdin") {
+        options.extend(["--stdin".into(), bound.to_string()]);
+    }
+    for text in inputs.get("args").and_then(toml::Value::as_array).into_iter().flatten() {
+        options.extend(["--arg".into(), text.as_str().unwrap().into()]);
+    }
+    let fixed = inputs.get("args").and_then(toml::Value::as_array).map_or(0, Vec::len);
+    for bound in inputs.get("sym_args").and_then(toml::Value::as_array).into_iter().flatten() {
+        options.extend(["--sym-arg".into(), bound.to_string()]);
+    }
+    let seeds = expected.get("seeds").and_then(toml::Value::as_array);
+    for (number, seed) in seeds.into_iter().flatten().enumerate() {
+        let folder = format!("seeds/{number}");
+        if let Some(stdin) = seed.get("stdin") {
+            room.write(&format!("{folder}/stdin.bin"), unhex(stdin.as_str().unwrap()));
+        }
+        let arguments = seed.get("args").and_then(toml::Value::as_array);
+        for (place, text) in arguments.into_iter().flatten().enumerate().skip(fixed) {
+            let name = format!("{folder}/arg{}.bin", place + 1);
+            room.write(&name, unhex(text.as_str().unwrap()));
+        }
+        if room.path(&folder).is_dir() {
+            options.extend(["--seed".into(), folder]);
+        }
+    }
+    options
+}
+
+fn run_pair(room: &Room, name: &str, more: &[&str]) -> Said {
+    let folder = fixture(name);
+    let expected = expectations(&folder.join("expect.toml"));
+    let [old, new] = ["old", "new"].map(|side| {
+        let files = ["c", "cpp"].map(|suffix| folder.join(format!("{side}.{suffix}")));
+        let file = files.into_iter().find(|file| file.is_file());
+        file.unwrap_or_else(|| folder.join(side)).display().to_string()
+    });
+    let options = options(room, &expected);
+    let mut arguments = vec!["run", &old, &new];
+    arguments.extend(options.iter().map(String::as_str));
+    arguments.extend(more);
+    room.changeling(&arguments)
+}
+
+#[test]
+fn worked_example_q1_is_exposed_in_three_runs() {
+    for name in ["oracles/q1", "oracles/q1-constant"] {
+        let room = Room::new();
+        let said = run_pair(&room, name, &["--jobs", "1", "--time", "120s"]);
+        assert_eq!(said.code, Some(1), "{name}: {}{}", said.stdout, said.stderr);
+        let results = room.results();
+        assert_eq!(results["verdict"], "differences");
+        assert_eq!(results["stats"]["runs_to_first_difference"], 3, "{name}");
+        let inputs = room.inputs();
+        assert_eq!(inputs[0], "ff", "{name}");
+        let second = unhex(&inputs[1])[0] as i8;
+        assert!(second > 0, "{name}: {second}");
+        assert_eq!(inputs[2], "03", "{name}");
+        let case = room.path(&room.first_case());
+        let x = std::fs::read(case.join("stdin.bin")).unwrap();
+        assert!(x.first().is_some_and(|x| (3..=20).contains(x)), "{name}: {x:?}");
+        let script = said_by_script(&case);
+        assert!(!script.is_empty(), "reproduce.sh says nothing");
+    }
+}
+
+fn said_by_script(case: &Path) -> String {
+    let output = Command::new("sh").arg(case.join("reproduce.sh")).output().unwrap();
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn worked_examples_are_found_where_the_specification_says() {
+    type Condition = fn(&[u8]) -> bool;
+    fn signed(bytes: &[u8], at: usize) -> i32 {
+        i32::from(bytes[at] as i8)
+    }
+    let cases: [(&str, Condition); 4] = [
+        ("oracles/t5", |b| b.len() == 2 && b[1] == 7 && b[0] != 2),
+        ("oracles/q10", |b| b == [6, 0]),
+        ("oracles/e-e1", |b| b.len() == 2 && (b[1] == 2 || b[1] == 3)),
+        ("oracles/o72", |b| {
+            b.len() >= 2 && {
+                let (x, y) = (signed(b, 0), signed(b, 1));
+                0 < x - y && x - y <= 2 && x + y > 10
+            }
+        }),
+    ];
+    for (name, holds) in cases {
+        let room = Room::new();
+        let said = run_pair(&room, name, &["--time", "60s", "--differences", "1"]);
+        assert_eq!(said.code, Some(1), "{name}: {}{}", said.stdout, said.stderr);
+        let case = room.path(&room.first_case());
+        let bytes = std::fs::read(case.join("stdin.bin")).unwrap();
+        assert!(holds(&bytes), "{name}: {bytes:?}");
+        let results = room.results();
+        assert!(results["bound"]["text"].as_str().unwrap().contains("stdin"), "{name}");
+        let changes = results["differences"][0]["changes"].as_array().unwrap();
+        assert!(!changes.is_empty(), "{name} names no change");
+        assert!(changes.iter().all(|change| change["file"] == "new.c"), "{name}: {changes:?}");
+    }
+}
+
+#[test]
+fn refactorings_are_equivalent_up_to_the_bound() {
+    for name in ["de-morgan", "if-to-switch", "table", "rename"] {
+        let room = Room::new();
+        let said = run_pair(&room, &format!("refactorings/{name}"), &["--time", "100s"]);
+        assert_eq!(said.code, Some(0), "{name}: {}{}", said.stdout, said.stderr);
+        let results = room.results();
+        assert_eq!(results["verdict"], "equivalent", "{name}: {}", said.stdout);
+        assert_eq!(results["stats"]["unknown"], 0);
+        assert!(said.stdout.contains("equivalent for all inputs with"), "{}", said.stdout);
+    }
+}
+
+#[test]
+fn one_line_faults_are_found() {
+    for (program, id) in [("calc", "calc-03"), ("dates", "dates-01"), ("press", "press-01")] {
+        let room = Room::new();
+        let folder = fixture(&format!("faults/{program}"));
+        let expected = expectations(&folder.join("faults.toml"));
+        let faults = expected["fault"].as_array().unwrap();
+        let fault = faults.iter().find(|fault| fault["id"].as_str() == Some(id)).unwrap();
+        let source = expected["source"].as_str().unwrap();
+        let old = std::fs::read_to_string(folder.join(source)).unwrap();
+        let find = fault["find"].as_str().unwrap();
+        assert_eq!(old.matches(find).count(), 1, "{id}");
+        room.write(&format!("new/{source}"), old.replace(find, fault["replace"].as_str().unwrap()));
+        room.write(&format!("old/{source}"), &old);
+        let [old, new] = ["old", "new"].map(|side| format!("{side}/{source}"));
+        let options = options(&room, &expected);
+        let mut arguments = vec!["run", &old, &new, "--time", "60s", "--differences", "1"];
+        arguments.extend(options.iter().map(String::as_str));
+        let said = room.changeling(&arguments);
+        assert_eq!(said.code, Some(1), "{id}: {}{}", said.stdout, said.stderr);
+    }
+}
+
+#[test]
+fn a_program_does_not_differ_from_itself() {
+    let room = Room::new();
+    let old = fixture("demo/old.c").display().to_string();
+    let said = room.changeling(&["run", &old, &old, "--sym-arg", "3", "--time", "20s"]);
+    assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
+    let results = room.results();
+    assert!(["equivalent", "none-found"].contains(&results["verdict"].as_str().unwrap()));
+    assert_eq!(results["differences"], Value::Array(Vec::new()));
+    assert_eq!(results["changes"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn mistakes_have_a_message_and_a_code_of_their_own() {
+    let room = Room::new();
+    let good = room.write("good.c", "int main(void) { return 0; }\n").display().to_string();
+    room.write("bad.c", "int main(void) { return oops; }\n");
+    room.write("lib.c", "int f(void) { return 0; }\n");
+    room.write("misspelt.toml", "tiem = \"3s\"\n");
+    room.write("broken.toml", "time = \n");
+    room.write("kind.toml", "runs = \"many\"\n");
+    let cases: &[(&[&str], i32, &str)] = &[
+        (&["run"], 2, "two versions are needed"),
+        (&["run", &good], 2, "required"),
+        (&["run", &good, &good, "--time", "soon"], 2, "expected a time"),
+        (&["run", &good, &good, "--jobs", "0"], 2, "at least one worker"),
+        (&["run", &good, &good, "--stdin", "x"], 2, "neither a number nor a file"),
+        (&["run", &good, &good, "--guide", "stars"], 2, "no such guide"),
+        (&["run", &good, &good, "--sanitize", "thread"], 2, "address and undefined"),
+        (&["run", &good, &good, "--normalise", "("], 2, "not a valid regular expression"),
+        (&["run", &good, &good, "--solver", "no-such-solver"], 2, "was not found"),
+        (&["run", &good, &good, "--seed", "nowhere"], 2, "nowhere"),
+        (&["run", &good, &good, "--config", "misspelt.toml"], 2, "did you mean `time`?"),
+        (&["run", &good, &good, "--config", "broken.toml"], 2, "not valid TOML"),
+        (&["run", &good, &good, "--config", "kind.toml"], 2, "`runs` must be"),
+        (&["run", &good, &good, "--config", "none.toml"], 2, "none.toml"),
+        (&["run", &good, "missing.c"], 10, "missing.c"),
+        (&["run", &good, "lib.c"], 12, "main"),
+        (&["run", &good, "bad.c"], 13, "does not compile"),
+        (&["run", "--base", "HEAD"], 17, "git repository"),
+        (&["replay", "nothing"], 2, "there is no case"),
+        (&["accept", "nothing"], 2, "there is no case"),
+        (&["export", "nothing", "--as", "sh"], 2, "there is no case"),
+    ];
+    for (arguments, code, message) in cases {
+        let said = room.changeling(arguments);
+        assert_eq!(said.code, Some(*code), "{arguments:?}: {}", said.stderr);
+        assert!(said.stderr.contains(message), "{arguments:?}: {}", said.stderr);
+        assert!(!said.stderr.contains("panicked"), "{arguments:?}: {}", said.stderr);
+    }
+    // A build that failed leaves a report that says so.
+    room.changeling(&["run", &good, "bad.c"]);
+    assert_eq!(room.results()["verdict"], "could-not-run");
+    // A directory of others is not touched.
+    room.write("mine/keep", "");
+    let said = room.changeling(&["run", &good, &good, "--out", "mine"]);
+    assert_eq!(said.code, Some(4), "{}", said.stderr);
+    assert!(room.path("mine/keep").is_file());
+}
+
+const SLOW_TO_EXHAUST: [&str; 2] = [
+    "#include <stdio.h>\nint main(void) { int c, n = 0; while ((c = getchar()) != EOF) { if (c == 'a') n++; else if (c == 'b') n += 2; else if (c == 'c') n += 3; } printf(\"%d\\n\", n); }\n",
+    "#include <stdio.h>\nint main(void) { int c, n = 0; while ((c = getchar()) != EOF) { if (c == 'a') n++; else if (c == 'b') n += 3; else if (c == 'c') n += 3; } printf(\"%d\\n\", n); }\n",
+];
+
+#[test]
+fn a_killed_run_leaves_valid_results_and_can_be_resumed() {
+    let room = Room::new();
+    room.write("old.c", SLOW_TO_EXHAUST[0]);
+    room.write("new.c", SLOW_TO_EXHAUST[1]);
+    let run = ["run", "old.c", "new.c", "--stdin", "64", "--time", "100s"];
+    let mut child = room.command(&run).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait_for_difference(&room);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let before = room.results();
+    assert_eq!(before["verdict"], "differences");
+    assert_eq!(before["stopped"], "running");
+    let case = room.path(&room.first_case());
+    assert!(case.join("case.toml").is_file());
+    let inputs = room.inputs();
+    assert!(!inputs.is_empty());
+    let run = ["run", "old.c", "new.c", "--stdin", "64", "--time", "3s", "--resume"];
+    let said = room.changeling(&run);
+    assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+    let after = room.results();
+    assert_ne!(after["stopped"], "running");
+    let ids = |results: &Value| -> Vec<String> {
+        let all = results["differences"].as_array().unwrap().iter();
+        all.map(|difference| difference["id"].as_str().unwrap().to_owned()).collect()
+    };
+    assert!(ids(&before).iter().all(|id| ids(&after).contains(id)));
+    assert!(room.inputs().len() > inputs.len());
+}
+
+fn wait_for_difference(room: &Room) {
+    let start = Instant::now();
+    let out = room.path(".changeling/out/results.json");
+    loop {
+        let text = std::fs::read(&out).unwrap_or_default();
+        // Whatever is there is whole.
+        let results: Option<Value> =
+            (!text.is_empty()).then(|| serde_json::from_slice(&text).unwrap());
+        if results.is_some_and(|results| results["verdict"] == "differences") {
+            return;
+        }
+        assert!(start.elapsed() < Duration::from_secs(120), "no difference came");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn an_interrupted_run_ends_in_a_report() {
+    let room = Room::new();
+    room.write("old.c", SLOW_TO_EXHAUST[0]);
+    room.write("new.c", SLOW_TO_EXHAUST[1]);
+    let run = ["run", "old.c", "new.c", "--stdin", "60", "--time", "100s"];
+    let child = room.command(&run).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_for_difference(&room);
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(room.results()["stopped"], "interrupted");
+    assert!(room.path(".changeling/out/report.html").is_file());
+}
+
+#[test]
+fn a_case_is_replayed_exported_and_accepted() {
+    let room = Room::new();
+    let [old, new] =
+        ["old", "new"].map(|side| fixture(&format!("oracles/q1/{side}.c")).display().to_string());
+    let run = ["run", &old, &new, "--stdin", "1", "--time", "60s", "--quiet"];
+    let said = room.changeling(&run);
+    assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+    assert_eq!(said.stdout.lines().count(), 1, "{}", said.stdout);
+    let case = room.first_case();
+    let said = room.changeling(&["replay", &case]);
+    assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+    let said = room.changeling(&["replay", "1", &old, &old]);
+    assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
+    let said = room.changeling(&["replay", &case, &old, "--bisect"]);
+    assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
+    let said = room.changeling(&["replay", &case, &new, "--bisect"]);
+    assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+    let said = room.changeling(&["replay", &case, "missing.c", "--bisect"]);
+    assert_eq!(said.code, Some(125), "{}{}", said.stdout, said.stderr);
+    for format in ["bats", "sh", "c", "rust", "corpus", "ktest"] {
+        let said = room.changeling(&["export", &case, "--as", format, "--to", "exported"]);
+        assert_eq!(said.code, Some(0), "{format}: {}", said.stderr);
+        let file = room.path(said.stdout.trim());
+        assert!(std::fs::metadata(&file).is_ok_and(|data| data.len() > 0), "{}", file.display());
+    }
+    // What base did is asked of head, which does something else; base itself passes.
+    let script = std::fs::read_dir(room.path("exported")).unwrap();
+    let script = script.map(|entry| entry.unwrap().path());
+    let script = script.into_iter().find(|path| path.extension().is_some_and(|e| e == "sh"));
+    let status = Command::new("sh").arg(script.unwrap()).output().unwrap().status;
+    assert!(!status.success());
+    let cases = room.results()["differences"].as_array().unwrap().len();
+    for number in 1..=cases {
+        let number = number.to_string();
+        let said = room.changeling(&["accept", &number, "--reason", "wanted"]);
+        assert_eq!(said.code, Some(0), "{}", said.stderr);
+    }
+    let said = room.changeling(&run);
+    assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
+    let results = room.results();
+    assert_eq!(results["verdict"], "none-found");
+    assert!(results["accepted"]["count"].as_u64().unwrap() > 0);
+    assert!(room.path(".changeling/accepted.toml").is_file());
+    assert!(room.path(".changeling/out.old/results.json").is_file());
+}
+
+#[test]
+fn settings_come_from_a_file_and_revisions_from_git() {
+    let room = Room::new();
+    let git = |arguments: &[&str]| {
+        let mut command = Command::new("git");
+        let name = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"];
+        command.current_dir(room.folder.path()).args(name).args(arguments);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    let text = |limit: u32| {
+        format!(
+            "#include <stdio.h>\nint main(int n, char **v) {{ if (n < 3) return 2; \
+             puts(v[2][0] > {limit} ? \"high\" : \"low\"); return 0; }}\n"
+        )
+    };
+    room.write("Makefile", "tool: tool.c\n\t$(CC) -o tool tool.c\n");
+    room.write(".gitignore", ".changeling\n");
+    room.write("tool.c", text(100));
+    git(&["init", "-q"]);
+    git(&["add", "-A"]);
+    git(&["commit", "-qm", "one"]);
+    room.write("tool.c", text(101));
+    room.write(
+        "changeling.toml",
+        "input = [{ arg = \"-x\" }, { sym-arg = 1 }]\ntime = \"60s\"\njobs = 1\n",
+    );
+    let said = room.changeling(&["run", "--base", "HEAD", "--json-lines"]);
+    assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+    let events: Vec<Value> =
+        said.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(events.iter().any(|event| event["event"] == "difference"));
+    assert_eq!(events.last().unwrap()["event"], "end");
+    assert_eq!(events.last().unwrap()["verdict"], "differences");
+    let results = room.results();
+    assert_eq!(results["versions"]["base"]["label"], "HEAD");
+    assert_eq!(results["settings"]["jobs"], 1);
+    let case = room.path(&room.first_case());
+    assert_eq!(std::fs::read(case.join("arg2.bin")).unwrap(), b"e");
+    let said = room.changeling(&["run", "--base", "HEAD", "--list"]);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    assert!(said.stdout.contains("changes: 1") && said.stdout.contains("arg2"), "{}", said.stdout);
+    git(&["commit", "-qam", "two"]);
+    let said = room.changeling(&["run", "--base", "HEAD~1", "--head", "HEAD", "--quiet"]);
+    assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+}
+
+#[test]
+fn the_budget_may_end_before_anything_can_be_said() {
+    let room = Room::new();
+    let text = |answer: u32| {
+        format!(
+            "#include <stdio.h>\nint main(void) {{ char b[8] = {{0}}; fread(b, 1, 8, stdin); \
+             if (b[0] == 'q' && b[1] == 'x' && b[2] == 'z') printf(\"%d\\n\", {answer}); return 0; }}\n"
+        )
+    };
+    room.write("old.c", text(1));
+    room.write("new.c", text(2));
+    let said = room.changeling(&["run", "old.c", "new.c", "--stdin", "8", "--runs", "1"]);
+    assert_eq!(said.code, Some(3), "{}{}", said.stdout, said.stderr);
+    assert!(room.results()["inconclusive"].is_string());
+    let said = room.changeling(&["run", "old.c", "new.c", "--stdin", "8", "--time", "60s"]);
+    assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+}
