@@ -9,16 +9,28 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Kind {
     /// One version is killed by a signal, the other is not, or by another one.
-    Crash { side: Side, signal: i32 },
+    Crash {
+        side: Side,
+        signal: i32,
+    },
     /// A sanitizer complains about one version only.
-    Sanitizer { side: Side },
+    Sanitizer {
+        side: Side,
+    },
     /// One version does not end.
-    Hang { side: Side },
+    Hang {
+        side: Side,
+    },
     /// Both end by themselves with different exit codes.
     ExitCode,
     /// Output of one version is a beginning (or nothing) of the other's.
-    MissingOutput { side: Side, channel: Channel },
-    ChangedOutput { channel: Channel },
+    MissingOutput {
+        side: Side,
+        channel: Channel,
+    },
+    ChangedOutput {
+        channel: Channel,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -46,15 +58,21 @@ impl Kind {
     /// missing output, changed text.
     pub fn rank(&self) -> u32 {
         match self {
-            Kind::Crash { side: Side::Head, .. } => 0,
+            Kind::Crash {
+                side: Side::Head, ..
+            } => 0,
             Kind::Sanitizer { side: Side::Head } => 1,
             Kind::Hang { side: Side::Head } => 2,
             Kind::ExitCode => 3,
             Kind::Crash { .. } | Kind::Hang { .. } => 4,
             Kind::Sanitizer { .. } => 5,
-            Kind::MissingOutput { side: Side::Head, .. } => 6,
+            Kind::MissingOutput {
+                side: Side::Head, ..
+            } => 6,
             Kind::MissingOutput { .. } => 7,
-            Kind::ChangedOutput { channel: Channel::Stderr } => 9,
+            Kind::ChangedOutput {
+                channel: Channel::Stderr,
+            } => 9,
             Kind::ChangedOutput { .. } => 8,
         }
     }
@@ -119,8 +137,14 @@ fn ends(base: &End, head: &End) -> Option<Kind> {
         (base, head) if base == head => None,
         (End::TimedOut, _) => Some(Kind::Hang { side: Side::Base }),
         (_, End::TimedOut) => Some(Kind::Hang { side: Side::Head }),
-        (_, End::Signal(signal)) => Some(Kind::Crash { side: Side::Head, signal: *signal }),
-        (End::Signal(signal), _) => Some(Kind::Crash { side: Side::Base, signal: *signal }),
+        (_, End::Signal(signal)) => Some(Kind::Crash {
+            side: Side::Head,
+            signal: *signal,
+        }),
+        (End::Signal(signal), _) => Some(Kind::Crash {
+            side: Side::Base,
+            signal: *signal,
+        }),
         (End::Exit(_), End::Exit(_)) => Some(Kind::ExitCode),
     }
 }
@@ -129,9 +153,15 @@ fn text(channel: Channel, base: &[u8], head: &[u8]) -> Option<Kind> {
     if base == head {
         None
     } else if base.starts_with(head) {
-        Some(Kind::MissingOutput { side: Side::Head, channel })
+        Some(Kind::MissingOutput {
+            side: Side::Head,
+            channel,
+        })
     } else if head.starts_with(base) {
-        Some(Kind::MissingOutput { side: Side::Base, channel })
+        Some(Kind::MissingOutput {
+            side: Side::Base,
+            channel,
+        })
     } else {
         Some(Kind::ChangedOutput { channel })
     }
@@ -141,9 +171,15 @@ fn listed<T: PartialEq>(channel: Channel, base: &[T], head: &[T]) -> Option<Kind
     if base == head {
         None
     } else if head.len() < base.len() && head.iter().all(|item| base.contains(item)) {
-        Some(Kind::MissingOutput { side: Side::Head, channel })
+        Some(Kind::MissingOutput {
+            side: Side::Head,
+            channel,
+        })
     } else if base.len() < head.len() && base.iter().all(|item| head.contains(item)) {
-        Some(Kind::MissingOutput { side: Side::Base, channel })
+        Some(Kind::MissingOutput {
+            side: Side::Base,
+            channel,
+        })
     } else {
         Some(Kind::ChangedOutput { channel })
     }
@@ -154,12 +190,20 @@ mod tests {
     use super::*;
 
     fn observation(stdout: &str, end: End) -> Observation {
-        Observation { stdout: stdout.into(), end, ..crate::runner::nothing_seen() }
+        Observation {
+            stdout: stdout.into(),
+            end,
+            ..crate::runner::nothing_seen()
+        }
     }
 
     fn kind(base: (&str, End), head: (&str, End)) -> Option<Kind> {
         let normaliser = Normaliser::standard();
-        classify(&normaliser, &observation(base.0, base.1), &observation(head.0, head.1))
+        classify(
+            &normaliser,
+            &observation(base.0, base.1),
+            &observation(head.0, head.1),
+        )
     }
 
     #[test]
@@ -169,11 +213,17 @@ mod tests {
         assert_eq!(kind(("a", exit(0)), ("b", exit(1))), Some(Kind::ExitCode));
         assert_eq!(
             kind(("a", exit(0)), ("", End::Signal(6))),
-            Some(Kind::Crash { side: Side::Head, signal: 6 })
+            Some(Kind::Crash {
+                side: Side::Head,
+                signal: 6
+            })
         );
         assert_eq!(
             kind(("a", End::Signal(6)), ("a", exit(0))),
-            Some(Kind::Crash { side: Side::Base, signal: 6 })
+            Some(Kind::Crash {
+                side: Side::Base,
+                signal: 6
+            })
         );
         assert_eq!(
             kind(("a", End::TimedOut), ("a", End::Signal(6))),
@@ -188,24 +238,47 @@ mod tests {
         let channel = Channel::Stdout;
         assert_eq!(
             kind(("ab", exit(0)), ("a", exit(0))),
-            Some(Kind::MissingOutput { side: Side::Head, channel })
+            Some(Kind::MissingOutput {
+                side: Side::Head,
+                channel
+            })
         );
         assert_eq!(
             kind(("a", exit(0)), ("ab", exit(0))),
-            Some(Kind::MissingOutput { side: Side::Base, channel })
+            Some(Kind::MissingOutput {
+                side: Side::Base,
+                channel
+            })
         );
-        assert_eq!(kind(("a", exit(0)), ("b", exit(0))), Some(Kind::ChangedOutput { channel }));
-        assert_eq!(kind(("at 0x7ffff7dd0000", exit(0)), ("at 0x7ffff7dd0010", exit(0))), None);
+        assert_eq!(
+            kind(("a", exit(0)), ("b", exit(0))),
+            Some(Kind::ChangedOutput { channel })
+        );
+        assert_eq!(
+            kind(
+                ("at 0x7ffff7dd0000", exit(0)),
+                ("at 0x7ffff7dd0010", exit(0))
+            ),
+            None
+        );
     }
 
     #[test]
     fn graver_kinds_come_first() {
         let kinds = [
-            Kind::Crash { side: Side::Head, signal: 11 },
+            Kind::Crash {
+                side: Side::Head,
+                signal: 11,
+            },
             Kind::Sanitizer { side: Side::Head },
             Kind::ExitCode,
-            Kind::MissingOutput { side: Side::Head, channel: Channel::Stdout },
-            Kind::ChangedOutput { channel: Channel::Stdout },
+            Kind::MissingOutput {
+                side: Side::Head,
+                channel: Channel::Stdout,
+            },
+            Kind::ChangedOutput {
+                channel: Channel::Stdout,
+            },
         ];
         assert!(kinds.windows(2).all(|pair| pair[0].rank() < pair[1].rank()));
     }

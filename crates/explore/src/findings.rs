@@ -1,5 +1,6 @@
 //! What was found so far, group by group.
 
+use crate::Observation;
 use crate::difference::Kind;
 use crate::frontier::Bucket;
 use crate::gap::Gap;
@@ -9,7 +10,6 @@ use crate::runner::Side;
 use crate::state::State;
 use crate::tree::RunId;
 use crate::witness::Testimony;
-use crate::Observation;
 use changeling_trace::input::Input;
 use std::collections::HashMap;
 
@@ -37,7 +37,10 @@ impl Findings {
     /// Takes over what an earlier search found. Sizes are counted anew while its
     /// inputs are run again.
     pub fn restore(&mut self, differences: Vec<Difference>, undefined: Vec<Difference>) {
-        for (class, list) in [(Class::Behaviour, differences), (Class::Undefined, undefined)] {
+        for (class, list) in [
+            (Class::Behaviour, differences),
+            (Class::Undefined, undefined),
+        ] {
             for mut difference in list {
                 difference.group_size = 0;
                 self.next_id = self.next_id.max(difference.id);
@@ -67,7 +70,10 @@ impl Findings {
 /// What to do about an input after it was judged.
 pub(crate) enum Recorded {
     /// The first of its group: worth making small.
-    First { class: Class, at: usize },
+    First {
+        class: Class,
+        at: usize,
+    },
     Nothing,
 }
 
@@ -99,12 +105,7 @@ impl State {
     }
 
     /// A sanitizer's finding is a difference of its own kind.
-    pub fn record_sanitizer(
-        &mut self,
-        run: RunId,
-        kind: Kind,
-        seen: [Observation; 2],
-    ) -> Recorded {
+    pub fn record_sanitizer(&mut self, run: RunId, kind: Kind, seen: [Observation; 2]) -> Recorded {
         self.difference(run, Class::Behaviour, kind, seen, None)
     }
 
@@ -126,9 +127,20 @@ impl State {
         difference.clone()
     }
 
-    pub fn violation(&mut self, side: Side, input: &Input, traced: Observation, plain: Observation) {
+    pub fn violation(
+        &mut self,
+        side: Side,
+        input: &Input,
+        traced: Observation,
+        plain: Observation,
+    ) {
         self.note(Gap::NotTransparent);
-        self.findings.violation(Violation { side, input: input.clone(), traced, plain });
+        self.findings.violation(Violation {
+            side,
+            input: input.clone(),
+            traced,
+            plain,
+        });
     }
 
     fn input(&self, run: RunId) -> Input {
@@ -149,7 +161,9 @@ impl State {
         let sites = [&self.subject.sites[0], &self.subject.sites[1]];
         let group = GroupKey {
             kind,
-            parting: ran.parting.map(|sites_parted| Spot::pair(sites, sites_parted)),
+            parting: ran
+                .parting
+                .map(|sites_parted| Spot::pair(sites, sites_parted)),
             changes: sorted(&marks[Side::Head.index()]),
         };
         if class == Class::Behaviour {
@@ -203,7 +217,13 @@ fn suspect(
     side: Option<Side>,
 ) {
     if list.len() < LISTED {
-        list.push(Suspicion { input, reason, seen, side, more: 0 });
+        list.push(Suspicion {
+            input,
+            reason,
+            seen,
+            side,
+            more: 0,
+        });
     } else if let Some(last) = list.last_mut() {
         last.more += 1;
     }

@@ -114,7 +114,12 @@ impl Frontier {
     }
 
     pub fn push(&mut self, bucket: Bucket, rank: u32, novelty: u32, task: Task) {
-        let waiting = Waiting { rank, novelty, arrival: self.arrivals, task };
+        let waiting = Waiting {
+            rank,
+            novelty,
+            arrival: self.arrivals,
+            task,
+        };
         self.arrivals += 1;
         self.buckets[bucket as usize].push(Reverse(waiting));
     }
@@ -186,11 +191,15 @@ impl Frontier {
         let due = |bucket: &Bucket| {
             self.credit[*bucket as usize] + self.weight(*bucket) / Bucket::Out.weight()
         };
-        waiting.into_iter().reduce(|best, next| if due(&next) > due(&best) { next } else { best })
+        waiting
+            .into_iter()
+            .reduce(|best, next| if due(&next) > due(&best) { next } else { best })
     }
 
     fn waiting(&self) -> impl Iterator<Item = Bucket> + '_ {
-        Bucket::ALL.into_iter().filter(|bucket| !self.buckets[*bucket as usize].is_empty())
+        Bucket::ALL
+            .into_iter()
+            .filter(|bucket| !self.buckets[*bucket as usize].is_empty())
     }
 
     fn weight(&self, bucket: Bucket) -> f64 {

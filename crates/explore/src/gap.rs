@@ -15,20 +15,42 @@ pub struct Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Gap {
     /// A value was fixed to what it was in a run, and others are possible.
-    Concretized { place: Place, reason: LossReason },
+    Concretized {
+        place: Place,
+        reason: LossReason,
+    },
     /// Symbolic values went where they cannot be followed.
-    Lost { place: Place, reason: LossReason },
+    Lost {
+        place: Place,
+        reason: LossReason,
+    },
     /// A switch whose cases are not listed.
-    UnknownSwitch { place: Place },
-    TraceFull { side: Side },
+    UnknownSwitch {
+        place: Place,
+    },
+    TraceFull {
+        side: Side,
+    },
     /// A label contradicts the run that made it.
-    BrokenTrace { side: Side },
-    Threads { side: Side },
-    Forked { side: Side },
-    TimedOut { side: Side },
-    OutputTruncated { side: Side },
+    BrokenTrace {
+        side: Side,
+    },
+    Threads {
+        side: Side,
+    },
+    Forked {
+        side: Side,
+    },
+    TimedOut {
+        side: Side,
+    },
+    OutputTruncated {
+        side: Side,
+    },
     /// Output was written past the tracer.
-    UntrackedOutput { side: Side },
+    UntrackedOutput {
+        side: Side,
+    },
     /// Equal texts that were put together in ways that cannot be compared for
     /// other inputs.
     UnmatchedOutput,

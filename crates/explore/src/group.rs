@@ -28,13 +28,18 @@ pub struct Spot {
 impl Spot {
     pub fn of(sites: &SiteTable, number: u32) -> Spot {
         let Some(site) = sites.site(number) else {
-            return Spot { site: number, ..Spot::default() };
+            return Spot {
+                site: number,
+                ..Spot::default()
+            };
         };
         let function = sites.functions.get(site.function as usize);
         let file = sites.files.get(site.file as usize);
         Spot {
             site: number,
-            function: function.map(|function| function.name.clone()).unwrap_or_default(),
+            function: function
+                .map(|function| function.name.clone())
+                .unwrap_or_default(),
             file: file.cloned().unwrap_or_default(),
             line: site.line,
         }

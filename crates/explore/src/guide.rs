@@ -43,7 +43,6 @@ pub trait Guide: Send {
     fn advise(&mut self, flip: &Flip<'_>) -> Advice;
 
     fn learn(&mut self, _run: &RunFacts<'_>) {}
-
 }
 
 /// The search without guidance.
@@ -52,6 +51,9 @@ pub struct NoGuide;
 
 impl Guide for NoGuide {
     fn advise(&mut self, _flip: &Flip<'_>) -> Advice {
-        Advice::Try { rank: 0, bucket: None }
+        Advice::Try {
+            rank: 0,
+            bucket: None,
+        }
     }
 }

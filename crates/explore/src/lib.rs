@@ -27,6 +27,7 @@ mod solve;
 mod state;
 pub mod terms;
 pub mod tree;
+mod verdict;
 pub mod witness;
 
 pub use changeling_exec::{End, Observation};

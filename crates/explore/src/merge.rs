@@ -53,7 +53,10 @@ impl Step {
 }
 
 pub fn merge(base: &Path, head: &Path) -> Vec<Step> {
-    let mut merging = Merging { known: HashSet::new(), steps: Vec::new() };
+    let mut merging = Merging {
+        known: HashSet::new(),
+        steps: Vec::new(),
+    };
     let mut base = base.tests.as_slice();
     let mut head = head.tests.as_slice();
     loop {
@@ -99,14 +102,24 @@ impl Merging {
 
     fn push(&mut self, owner: Owner, test: &Test, sites: [u32; 2]) {
         self.known.insert(test.held);
-        self.steps.push(Step { owner, test: test.clone(), sites });
+        self.steps.push(Step {
+            owner,
+            test: test.clone(),
+            sites,
+        });
     }
 }
 
 /// Where two paths part: the sites of the first decisions that are not the same,
 /// 0 for a version that has none left. None if they take the same decisions.
 pub fn parting(base: &Path, head: &Path) -> Option<[u32; 2]> {
-    let place = |test: &Test| if test.caller != 0 { test.caller } else { test.site };
+    let place = |test: &Test| {
+        if test.caller != 0 {
+            test.caller
+        } else {
+            test.site
+        }
+    };
     let mut pairs = base.tests.iter().zip(&head.tests);
     if let Some((b, h)) = pairs.find(|(b, h)| b.held != h.held) {
         return Some([place(b), place(h)]);

@@ -45,7 +45,11 @@ impl NativePair {
         shape: &Input,
         conditions: &Conditions,
     ) -> Result<NativePair, ExecError> {
-        let Conditions { limits, capacities, options } = conditions;
+        let Conditions {
+            limits,
+            capacities,
+            options,
+        } = conditions;
         let traced = |binaries: &Binaries| {
             let (limits, options) = (limits.clone(), options.clone());
             Traced::with_options(&binaries.traced, shape, limits, *capacities, options)
@@ -54,14 +58,19 @@ impl NativePair {
         let filled = |path: &Path, byte: u8| {
             let mut options = options.clone();
             // The C library fills new memory with the complement of this.
-            options.variables.push(("MALLOC_PERTURB_".into(), (!byte).to_string()));
+            options
+                .variables
+                .push(("MALLOC_PERTURB_".into(), (!byte).to_string()));
             Plain::with_options(path, limits.clone(), options)
         };
         let [base, head] = binaries;
         let sanitized = match (&base.sanitized, &head.sanitized) {
             (Some(base), Some(head)) => {
                 // Sanitizers reserve terabytes of address space.
-                let limits = Limits { memory: u64::MAX, ..limits.clone() };
+                let limits = Limits {
+                    memory: u64::MAX,
+                    ..limits.clone()
+                };
                 let start =
                     |path: &Path| Plain::with_options(path, limits.clone(), options.clone());
                 Some([start(base)?, start(head)?])
@@ -82,7 +91,10 @@ impl NativePair {
 
     fn patient(&mut self, side: Side, input: &Input) -> Result<Observation, ExecError> {
         let plain = &mut self.plain[side.index()];
-        plain.set_limits(Limits { time: self.limits.time * PATIENCE, ..self.limits.clone() });
+        plain.set_limits(Limits {
+            time: self.limits.time * PATIENCE,
+            ..self.limits.clone()
+        });
         let seen = plain.run(input);
         plain.set_limits(self.limits.clone());
         seen
@@ -118,7 +130,10 @@ impl PairRunner for NativePair {
 
 fn traced<'a>(version: &'a mut Traced, input: &Input) -> Result<TracedRun<'a>, RunError> {
     let (observation, trace) = version.run(input)?;
-    Ok(TracedRun { observation, trace: view(&trace) })
+    Ok(TracedRun {
+        observation,
+        trace: view(&trace),
+    })
 }
 
 fn view<'a>(trace: &Trace<'a>) -> TraceView<'a> {
@@ -138,6 +153,8 @@ fn view<'a>(trace: &Trace<'a>) -> TraceView<'a> {
 
 impl From<ExecError> for RunError {
     fn from(error: ExecError) -> RunError {
-        RunError { message: error.to_string() }
+        RunError {
+            message: error.to_string(),
+        }
     }
 }

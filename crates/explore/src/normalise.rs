@@ -52,25 +52,43 @@ impl Normaliser {
                 pattern: rule.pattern.clone(),
                 reason: error.to_string(),
             })?;
-            rules.push(Rule { pattern, replacement: rule.replacement.clone().into_bytes() });
+            rules.push(Rule {
+                pattern,
+                replacement: rule.replacement.clone().into_bytes(),
+            });
         }
         // Longest first: a directory may be the beginning of another.
         let mut scratch = places.scratch.clone();
         scratch.sort_by_key(|path| std::cmp::Reverse(path.len()));
         for path in scratch.iter().filter(|path| path.len() > 1) {
-            rules.push(built_in(&regex::escape(path.trim_end_matches('/')), "<scratch>"));
+            rules.push(built_in(
+                &regex::escape(path.trim_end_matches('/')),
+                "<scratch>",
+            ));
         }
         for name in places.program_names.iter().filter(|name| !name.is_empty()) {
             rules.push(program_name(name));
         }
-        rules.extend(STABLE.iter().map(|(pattern, replacement)| built_in(pattern, replacement)));
-        Ok(Normaliser { rules, user_rules: user.len() })
+        rules.extend(
+            STABLE
+                .iter()
+                .map(|(pattern, replacement)| built_in(pattern, replacement)),
+        );
+        Ok(Normaliser {
+            rules,
+            user_rules: user.len(),
+        })
     }
 
     /// Only what is always unstable: addresses, process ids, line numbers.
     pub fn standard() -> Normaliser {
-        let rules = STABLE.iter().map(|(pattern, replacement)| built_in(pattern, replacement));
-        Normaliser { rules: rules.collect(), user_rules: 0 }
+        let rules = STABLE
+            .iter()
+            .map(|(pattern, replacement)| built_in(pattern, replacement));
+        Normaliser {
+            rules: rules.collect(),
+            user_rules: 0,
+        }
     }
 
     /// Whether the user added rules: what they hide is not ours to judge.
@@ -81,8 +99,9 @@ impl Normaliser {
     pub fn text<'a>(&self, text: &'a [u8]) -> Cow<'a, [u8]> {
         let mut current = Cow::Borrowed(text);
         for rule in &self.rules {
-            if let Cow::Owned(changed) =
-                rule.pattern.replace_all(&current, rule.replacement.as_slice())
+            if let Cow::Owned(changed) = rule
+                .pattern
+                .replace_all(&current, rule.replacement.as_slice())
             {
                 current = Cow::Owned(changed);
             }
@@ -117,9 +136,15 @@ impl Normaliser {
 /// In bytes mode; `(?-u)` keeps classes to ASCII so that any output can be read.
 const STABLE: &[(&str, &str)] = &[
     // `prog: file.c:12: function: Assertion `x' failed.`
-    (r"(?m-u)^(.*?[^\s:]):[0-9]+(: .*\bAssertion\b)", "$1:<line>$2"),
+    (
+        r"(?m-u)^(.*?[^\s:]):[0-9]+(: .*\bAssertion\b)",
+        "$1:<line>$2",
+    ),
     (r"(?-u)(\bpanicked at [^\n:]+):[0-9]+:[0-9]+", "$1:<line>"),
-    (r"(?m-u)^([^\s:]+):[0-9]+:[0-9]+(: runtime error:)", "$1:<line>$2"),
+    (
+        r"(?m-u)^([^\s:]+):[0-9]+:[0-9]+(: runtime error:)",
+        "$1:<line>$2",
+    ),
     // `thread 'main' (1234) panicked at`
     (r"(?-u)(thread '[^'\n]*') \([0-9]+\)( panicked)", "$1$2"),
     // Stack, library and mapped addresses, then those of a position-independent program and its heap.
@@ -132,7 +157,10 @@ const STABLE: &[(&str, &str)] = &[
 
 fn built_in(pattern: &str, replacement: &str) -> Rule {
     let pattern = Regex::new(pattern).expect("built-in patterns are valid");
-    Rule { pattern, replacement: replacement.as_bytes().to_vec() }
+    Rule {
+        pattern,
+        replacement: replacement.as_bytes().to_vec(),
+    }
 }
 
 /// A program speaks of itself at the start of a line (`prog: message`), in its
@@ -164,7 +192,10 @@ mod tests {
     #[test]
     fn program_names_are_replaced_where_a_program_speaks_of_itself() {
         let n = normaliser();
-        assert_eq!(text(&n, "cut.v1: bad list\n"), text(&n, "/bin/cut.v2: bad list\n"));
+        assert_eq!(
+            text(&n, "cut.v1: bad list\n"),
+            text(&n, "/bin/cut.v2: bad list\n")
+        );
         assert_eq!(text(&n, "Usage: cut.v1 -f"), text(&n, "Usage: ./cut.v2 -f"));
         assert_eq!(text(&n, "the word cut.v1x stays"), "the word cut.v1x stays");
     }
@@ -173,7 +204,10 @@ mod tests {
     fn scratch_paths_addresses_and_pids_are_replaced() {
         let n = normaliser();
         assert_eq!(text(&n, "open /tmp/work/base/x"), "open <scratch>/x");
-        assert_eq!(text(&n, "at 0x7ffff7dd0000 and 0x555555554000"), "at <address> and <address>");
+        assert_eq!(
+            text(&n, "at 0x7ffff7dd0000 and 0x555555554000"),
+            "at <address> and <address>"
+        );
         assert_eq!(text(&n, "value 0x7f"), "value 0x7f");
         assert_eq!(text(&n, "==4711==ERROR"), "==<pid>==ERROR");
         assert_eq!(text(&n, "pid 17, pid=18"), "pid <pid>, pid=<pid>");
@@ -188,16 +222,27 @@ mod tests {
         );
         assert_eq!(
             text(&n, "thread 'main' (12) panicked at src/main.rs:3:5:\nboom"),
-            text(&n, "thread 'main' (15) panicked at src/main.rs:30:15:\nboom")
+            text(
+                &n,
+                "thread 'main' (15) panicked at src/main.rs:30:15:\nboom"
+            )
         );
-        for ordinary in ["12:30:00", "error in line 3", "a.c:3: syntax error", "a[3]: 5"] {
+        for ordinary in [
+            "12:30:00",
+            "error in line 3",
+            "a.c:3: syntax error",
+            "a[3]: 5",
+        ] {
             assert_eq!(text(&n, ordinary), ordinary);
         }
     }
 
     #[test]
     fn user_rules_come_first_and_bad_ones_are_named() {
-        let rule = |p: &str, r: &str| UserRule { pattern: p.into(), replacement: r.into() };
+        let rule = |p: &str, r: &str| UserRule {
+            pattern: p.into(),
+            replacement: r.into(),
+        };
         let n = Normaliser::new(&Places::default(), &[rule(r"took \d+ ms", "took T")]).unwrap();
         assert_eq!(text(&n, "took 17 ms"), "took T");
         let error = Normaliser::new(&Places::default(), &[rule("(", "")]).unwrap_err();

@@ -64,8 +64,16 @@ pub fn differ(
 ) -> Result<Option<Expr>, TermError> {
     match (f, g) {
         (
-            Format::Integer { signed: s, bits: m, look: l },
-            Format::Integer { signed: t, bits: n, look: k },
+            Format::Integer {
+                signed: s,
+                bits: m,
+                look: l,
+            },
+            Format::Integer {
+                signed: t,
+                bits: n,
+                look: k,
+            },
         ) if l == k => {
             let a = terms::number(arena, a, *s, *m, WIDE)?;
             let b = terms::number(arena, b, *t, *n, WIDE)?;
@@ -94,7 +102,11 @@ mod tests {
         assert_ne!(int(b"%d"), int(b"%ld"));
         assert_eq!(
             int(b"%+5u"),
-            Format::Integer { signed: false, bits: 32, look: b"5d".to_vec() }
+            Format::Integer {
+                signed: false,
+                bits: 32,
+                look: b"5d".to_vec()
+            }
         );
         assert_eq!(int(b"%f"), Format::Other(b"%f".to_vec()));
         assert_eq!(int(b""), Format::Other(Vec::new()));

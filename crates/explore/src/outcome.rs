@@ -1,12 +1,12 @@
 //! What a search has to say, as plain data.
 
+use crate::Observation;
 use crate::budget::Stopped;
 use crate::difference::Kind;
 use crate::frontier::Bucket;
 use crate::group::GroupKey;
 use crate::runner::Side;
 use crate::tree::RunId;
-use crate::Observation;
 use changeling_trace::input::{Input, StreamKind};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

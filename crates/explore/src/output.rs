@@ -29,10 +29,22 @@ enum Piece {
     /// Distance to the next expression in a stream whose text is compared
     /// elsewhere (files).
     Skip(i64),
-    Byte { value: Expr, concrete: u64 },
-    Number { format: Format, value: Expr, concrete: u64, text: Vec<u8> },
+    Byte {
+        value: Expr,
+        concrete: u64,
+    },
+    Number {
+        format: Format,
+        value: Expr,
+        concrete: u64,
+        text: Vec<u8>,
+    },
     /// `observe(name, value)`
-    Observed { name: Vec<u8>, value: Expr, concrete: u64 },
+    Observed {
+        name: Vec<u8>,
+        value: Expr,
+        concrete: u64,
+    },
 }
 
 /// Reads the output events of a run. The flag says that output was seen which
@@ -83,7 +95,11 @@ fn observe(
     value: Expr,
 ) {
     let name = string(run.trace.strings, event.aux).to_vec();
-    let piece = Piece::Observed { name, value, concrete: event.value };
+    let piece = Piece::Observed {
+        name,
+        value,
+        concrete: event.value,
+    };
     streams.entry(Channel::Observed).or_default().push(piece);
 }
 
@@ -134,10 +150,12 @@ fn text_stream(
 ) -> (Vec<Piece>, bool) {
     let mut symbolic: Vec<(usize, usize)> = Vec::new();
     for (index, event) in run.trace.events.iter().enumerate() {
-        let is_output = event.kind == EventKind::OutputByte as u8
-            || event.kind == EventKind::OutputValue as u8;
+        let is_output =
+            event.kind == EventKind::OutputByte as u8 || event.kind == EventKind::OutputValue as u8;
         let offset = usize::try_from(event.value).unwrap_or(usize::MAX);
-        let constant = imported.get(event.label).is_none_or(|e| arena.constant_value(e).is_some());
+        let constant = imported
+            .get(event.label)
+            .is_none_or(|e| arena.constant_value(e).is_some());
         if is_output && event.flags == descriptor && offset < captured.len() && !constant {
             symbolic.push((offset, index));
         }
@@ -148,7 +166,9 @@ fn text_stream(
     let mut position = 0;
     for (offset, index) in symbolic {
         let event = &run.trace.events[index];
-        let Some(expression) = imported.get(event.label) else { continue };
+        let Some(expression) = imported.get(event.label) else {
+            continue;
+        };
         if offset < position {
             consistent = false;
             continue;
@@ -184,19 +204,30 @@ fn extent(run: &TracedRun<'_>, index: usize) -> usize {
 
 fn byte_piece(run: &TracedRun<'_>, index: usize, value: Expr) -> Piece {
     let event = &run.trace.events[index];
-    Piece::Byte { value, concrete: run.trace.nodes[event.label as usize].value }
+    Piece::Byte {
+        value,
+        concrete: run.trace.nodes[event.label as usize].value,
+    }
 }
 
 fn number_piece(run: &TracedRun<'_>, index: usize, value: Expr, text: Vec<u8>) -> Piece {
     let event = &run.trace.events[index];
     let format = Format::parse(string(run.trace.strings, event.aux));
     let concrete = run.trace.nodes[event.label as usize].value;
-    Piece::Number { format, value, concrete, text }
+    Piece::Number {
+        format,
+        value,
+        concrete,
+        text,
+    }
 }
 
 fn string(strings: &[u8], offset: u32) -> &[u8] {
     let text = strings.get(offset as usize..).unwrap_or_default();
-    let end = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
+    let end = text
+        .iter()
+        .position(|&byte| byte == 0)
+        .unwrap_or(text.len());
     &text[..end]
 }
 
@@ -220,11 +251,23 @@ pub fn compare(
 ) -> Result<Comparison, TermError> {
     let mut differences = Vec::new();
     let mut matched = true;
-    let channels: BTreeSet<Channel> =
-        base.streams.keys().chain(head.streams.keys()).copied().collect();
+    let channels: BTreeSet<Channel> = base
+        .streams
+        .keys()
+        .chain(head.streams.keys())
+        .copied()
+        .collect();
     for channel in channels {
-        let base = base.streams.get(&channel).map(Vec::as_slice).unwrap_or_default();
-        let head = head.streams.get(&channel).map(Vec::as_slice).unwrap_or_default();
+        let base = base
+            .streams
+            .get(&channel)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        let head = head
+            .streams
+            .get(&channel)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
         let (base, head) = level(normaliser, base, head);
         if !streams(arena, &base, &head, &mut differences)? {
             // As long as no value changes, the texts stay as equal as they are.
@@ -234,16 +277,15 @@ pub fn compare(
             }
         }
     }
-    Ok(Comparison { differ: either(arena, differences)?, matched })
+    Ok(Comparison {
+        differ: either(arena, differences)?,
+        matched,
+    })
 }
 
 /// Holds for every input on which some value that is put out is not what it is
 /// in these two runs.
-pub fn moved(
-    arena: &mut Arena,
-    base: &Output,
-    head: &Output,
-) -> Result<Option<Expr>, TermError> {
+pub fn moved(arena: &mut Arena, base: &Output, head: &Output) -> Result<Option<Expr>, TermError> {
     let mut changes = Vec::new();
     for piece in base.streams.values().chain(head.streams.values()).flatten() {
         changes.extend(changed(arena, piece)?);
@@ -261,8 +303,12 @@ fn either(arena: &mut Arena, mut conditions: Vec<Expr>) -> Result<Option<Expr>, 
 fn changed(arena: &mut Arena, piece: &Piece) -> Result<Option<Expr>, TermError> {
     match piece {
         Piece::Byte { value, concrete }
-        | Piece::Number { value, concrete, .. }
-        | Piece::Observed { value, concrete, .. } => {
+        | Piece::Number {
+            value, concrete, ..
+        }
+        | Piece::Observed {
+            value, concrete, ..
+        } => {
             let same = terms::equals(arena, *value, *concrete)?;
             Ok(Some(arena.not(same)))
         }
@@ -278,7 +324,10 @@ fn level(normaliser: &Normaliser, base: &[Piece], head: &[Piece]) -> (Vec<Piece>
     if base == head || base.len() != head.len() {
         return (base, head);
     }
-    let whole = base.iter().chain(&head).all(|piece| matches!(piece, Piece::Text(_)));
+    let whole = base
+        .iter()
+        .chain(&head)
+        .all(|piece| matches!(piece, Piece::Text(_)));
     for (a, b) in base.iter_mut().zip(&mut head) {
         if let (Piece::Text(a), Piece::Text(b)) = (a, b)
             && a != b
@@ -353,7 +402,18 @@ fn pieces(
             differences.push(terms::differ(arena, *a, *b)?);
             Ok(true)
         }
-        (Piece::Number { format: f, value: a, .. }, Piece::Number { format: g, value: b, .. }) => {
+        (
+            Piece::Number {
+                format: f,
+                value: a,
+                ..
+            },
+            Piece::Number {
+                format: g,
+                value: b,
+                ..
+            },
+        ) => {
             let Some(differ) = number::differ(arena, (f, *a), (g, *b))? else {
                 return Ok(false);
             };
@@ -361,8 +421,12 @@ fn pieces(
             Ok(true)
         }
         (
-            Piece::Observed { name: n, value: a, .. },
-            Piece::Observed { name: m, value: b, .. },
+            Piece::Observed {
+                name: n, value: a, ..
+            },
+            Piece::Observed {
+                name: m, value: b, ..
+            },
         ) => {
             if n != m {
                 return Ok(false);
@@ -388,7 +452,12 @@ fn against_text(
             differences.push(arena.not(equal));
             Ok(Some(1))
         }
-        Piece::Number { value, concrete, text: printed, .. } if text.starts_with(printed) => {
+        Piece::Number {
+            value,
+            concrete,
+            text: printed,
+            ..
+        } if text.starts_with(printed) => {
             let equal = terms::equals(arena, *value, *concrete)?;
             differences.push(arena.not(equal));
             Ok(Some(printed.len()))

@@ -79,7 +79,9 @@ pub fn read(
         reader.event(arena, event)?;
     }
     reader.whole_run(run);
-    let Reader { mut path, imported, .. } = reader;
+    let Reader {
+        mut path, imported, ..
+    } = reader;
     let (output, untracked) = output::read(arena, run, &imported)?;
     path.output = output;
     if untracked {
@@ -124,19 +126,28 @@ impl Reader<'_> {
                 let reason = loss_reason(event.aux);
                 let held = terms::equals(arena, subject, event.value)?;
                 let kind = TestKind::Fixed(reason);
-                self.push(arena, Test {
-                    kind,
-                    site: event.site,
-                    caller: 0,
-                    subject,
-                    outcome: event.value,
-                    held,
-                });
+                self.push(
+                    arena,
+                    Test {
+                        kind,
+                        site: event.site,
+                        caller: 0,
+                        subject,
+                        outcome: event.value,
+                        held,
+                    },
+                );
                 Ok(())
             }
             EventKind::Loss => {
-                let place = Place { side: self.side, site: event.site };
-                self.path.gaps.push(Gap::Lost { place, reason: loss_reason(event.aux) });
+                let place = Place {
+                    side: self.side,
+                    site: event.site,
+                };
+                self.path.gaps.push(Gap::Lost {
+                    place,
+                    reason: loss_reason(event.aux),
+                });
                 Ok(())
             }
             EventKind::Mark => {
@@ -166,29 +177,67 @@ impl Reader<'_> {
         holds: bool,
     ) -> Result<(), TermError> {
         let held = if holds { subject } else { arena.not(subject) };
-        let caller = if kind == TestKind::Branch { event.aux } else { 0 };
+        let caller = if kind == TestKind::Branch {
+            event.aux
+        } else {
+            0
+        };
         let outcome = holds.into();
-        self.push(arena, Test { kind, site: event.site, caller, subject, outcome, held });
+        self.push(
+            arena,
+            Test {
+                kind,
+                site: event.site,
+                caller,
+                subject,
+                outcome,
+                held,
+            },
+        );
         Ok(())
     }
 
     fn switch(&mut self, arena: &mut Arena, event: &Event, subject: Expr) -> Result<(), TermError> {
         let alternatives = switch_alternatives(arena, self.sites, event.site, subject)?;
         let target = switch_target(self.sites, event.site, event.value);
-        let Some(&(outcome, held)) =
-            alternatives.iter().find(|(block, _)| Some(*block) == target)
+        let Some(&(outcome, held)) = alternatives
+            .iter()
+            .find(|(block, _)| Some(*block) == target)
         else {
             // Without its cases the switch is only known for this one value.
-            let place = Place { side: self.side, site: event.site };
+            let place = Place {
+                side: self.side,
+                site: event.site,
+            };
             self.path.gaps.push(Gap::UnknownSwitch { place });
             let held = terms::equals(arena, subject, event.value)?;
             let kind = TestKind::Fixed(LossReason::Unsupported);
             let (site, outcome) = (event.site, event.value);
-            self.push(arena, Test { kind, site, caller: event.aux, subject, outcome, held });
+            self.push(
+                arena,
+                Test {
+                    kind,
+                    site,
+                    caller: event.aux,
+                    subject,
+                    outcome,
+                    held,
+                },
+            );
             return Ok(());
         };
         let (kind, site) = (TestKind::Switch, event.site);
-        self.push(arena, Test { kind, site, caller: event.aux, subject, outcome, held });
+        self.push(
+            arena,
+            Test {
+                kind,
+                site,
+                caller: event.aux,
+                subject,
+                outcome,
+                held,
+            },
+        );
         Ok(())
     }
 
@@ -210,10 +259,18 @@ impl Reader<'_> {
             (!run.trace.intact, Gap::BrokenTrace { side }),
             (flags & run_flags::THREADS != 0, Gap::Threads { side }),
             (flags & run_flags::FORKED != 0, Gap::Forked { side }),
-            (run.observation.end == crate::End::TimedOut, Gap::TimedOut { side }),
+            (
+                run.observation.end == crate::End::TimedOut,
+                Gap::TimedOut { side },
+            ),
             (run.observation.truncated, Gap::OutputTruncated { side }),
         ];
-        self.path.gaps.extend(facts.into_iter().filter(|(holds, _)| *holds).map(|(_, gap)| gap));
+        self.path.gaps.extend(
+            facts
+                .into_iter()
+                .filter(|(holds, _)| *holds)
+                .map(|(_, gap)| gap),
+        );
     }
 }
 
@@ -247,7 +304,10 @@ fn switch_alternatives(
     site: u32,
     subject: Expr,
 ) -> Result<Vec<(u64, Expr)>, TermError> {
-    let cases = sites.site(site).map(|site| site.cases.as_slice()).unwrap_or_default();
+    let cases = sites
+        .site(site)
+        .map(|site| site.cases.as_slice())
+        .unwrap_or_default();
     let Some(&(None, default)) = cases.last() else {
         return Ok(Vec::new());
     };
@@ -258,7 +318,10 @@ fn switch_alternatives(
             continue;
         }
         let equal = terms::equals(arena, subject, value)?;
-        match targets.iter_mut().find(|(known, _)| *known == u64::from(block)) {
+        match targets
+            .iter_mut()
+            .find(|(known, _)| *known == u64::from(block))
+        {
             Some((_, values)) => values.push(equal),
             None => targets.push((block.into(), vec![equal])),
         }
@@ -276,6 +339,9 @@ fn switch_alternatives(
 
 fn switch_target(sites: &SiteTable, site: u32, value: u64) -> Option<u64> {
     let cases = &sites.site(site)?.cases;
-    let case = cases.iter().find(|(known, _)| *known == Some(value)).or(cases.last())?;
+    let case = cases
+        .iter()
+        .find(|(known, _)| *known == Some(value))
+        .or(cases.last())?;
     Some(case.1.into())
 }

@@ -10,7 +10,11 @@ pub fn reduce<E>(
     tries: usize,
     mut keeps: impl FnMut(&Input) -> Result<bool, E>,
 ) -> Result<Input, E> {
-    let mut reduction = Reduction { best: input.clone(), left: tries, keeps: &mut keeps };
+    let mut reduction = Reduction {
+        best: input.clone(),
+        left: tries,
+        keeps: &mut keeps,
+    };
     loop {
         let before = reduction.best.clone();
         for stream in 0..input.streams.len() {
@@ -109,7 +113,10 @@ mod tests {
             capacity: 64,
             bytes: bytes.to_vec(),
         };
-        Input { streams: vec![stream], arguments: Vec::new() }
+        Input {
+            streams: vec![stream],
+            arguments: Vec::new(),
+        }
     }
 
     fn reduced(bytes: &[u8], tries: usize, keeps: impl Fn(&[u8]) -> bool) -> Vec<u8> {

@@ -1,20 +1,19 @@
 //! The loop: take the best task, solve it, run both versions, learn.
 
+use crate::Observation;
 use crate::budget::{Budget, Cancel, Stopped};
 use crate::findings::Recorded;
 use crate::gap::Gap;
 use crate::guide::Guide;
 use crate::normalise::Normaliser;
-use crate::outcome::{
-    GapCount, Listener, Outcome, Progress, SAVED_FORMAT, Saved, StreamBound, Verdict,
-};
+use crate::outcome::{Listener, Outcome, Progress, Saved};
 use crate::reduce;
 use crate::runner::{PairRunner, RunError, Side, Variant};
 use crate::solve::Attempt;
 use crate::state::{Absorbed, Origin, State, digest};
 use crate::tree::RunId;
+use crate::verdict;
 use crate::witness::{self, Testimony};
-use crate::Observation;
 use changeling_solver::Solver;
 use changeling_trace::input::Input;
 use changeling_trace::sites::SiteTable;
@@ -85,8 +84,13 @@ impl Search {
         let subject = Arc::new(self.subject);
         let solver = Solver::new(self.settings.solver.clone());
         let seed = self.settings.seed;
-        let mut state =
-            State::new(subject.clone(), solver, self.guide, seed, self.settings.fixed_values);
+        let mut state = State::new(
+            subject.clone(),
+            solver,
+            self.guide,
+            seed,
+            self.settings.fixed_values,
+        );
         let earlier = self.resume.map(|saved| {
             state.findings.restore(saved.differences, saved.undefined);
             saved.inputs
@@ -121,8 +125,17 @@ impl Search {
             }
             shared.work_safely(first.as_mut());
         });
-        let inner = shared.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
-        finish(inner, &shared.subject)
+        let inner = shared
+            .inner
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        let Inner {
+            state,
+            stopped,
+            error,
+            ..
+        } = inner;
+        verdict::conclude(state, stopped, error, &shared.subject)
     }
 }
 
@@ -180,7 +193,9 @@ impl<'a> Shared<'a> {
         let work = AssertUnwindSafe(|| self.work(runner));
         if std::panic::catch_unwind(work).is_err() {
             let mut inner = self.lock();
-            inner.error.get_or_insert_with(|| "internal error in a worker of the search".into());
+            inner
+                .error
+                .get_or_insert_with(|| "internal error in a worker of the search".into());
             inner.stopped.get_or_insert(Stopped::Failed);
             drop(inner);
             self.changed.notify_all();
@@ -268,11 +283,14 @@ impl<'a> Shared<'a> {
             let [base, head] = runs;
             (absorbed, [base.observation, head.observation])
         };
-        let Absorbed { run, candidate, is_new_pair } = absorbed;
+        let Absorbed {
+            run,
+            candidate,
+            is_new_pair,
+        } = absorbed;
         if candidate.is_some() {
             self.judge(runner, run, input, &traced)?;
-        } else if self.settings.check_every > 0
-            && u64::from(run.0) % self.settings.check_every == 0
+        } else if self.settings.check_every > 0 && u64::from(run.0) % self.settings.check_every == 0
         {
             self.compare_with_plain(runner, run, input, Some(&traced))?;
         }
@@ -370,12 +388,16 @@ impl<'a> Shared<'a> {
     ) -> Result<Option<(Input, [Observation; 2])>, RunError> {
         if let crate::difference::Kind::Sanitizer { .. } = wanted {
             let found = witness::sanitizer(runner, &small)?;
-            return Ok(found.filter(|(kind, _)| kind == wanted).map(|(_, seen)| (small, seen)));
+            return Ok(found
+                .filter(|(kind, _)| kind == wanted)
+                .map(|(_, seen)| (small, seen)));
         }
-        Ok(match witness::hear(runner, &self.subject.normaliser, &small)? {
-            Testimony::Confirmed { kind, seen } if kind == *wanted => Some((small, seen)),
-            _ => None,
-        })
+        Ok(
+            match witness::hear(runner, &self.subject.normaliser, &small)? {
+                Testimony::Confirmed { kind, seen } if kind == *wanted => Some((small, seen)),
+                _ => None,
+            },
+        )
     }
 
     /// Before "equivalent" is said, plain builds run one input of every pair.
@@ -402,7 +424,9 @@ impl<'a> Shared<'a> {
                 None => return Ok(()),
             }
         }
-        let Ok(seen) = <[Observation; 2]>::try_from(seen) else { return Ok(()) };
+        let Ok(seen) = <[Observation; 2]>::try_from(seen) else {
+            return Ok(());
+        };
         let expected = {
             let mut inner = self.lock();
             inner.state.stats.replays += 2;
@@ -445,7 +469,9 @@ impl<'a> Shared<'a> {
         for side in Side::BOTH {
             let (traced, plain) = (&traced[side.index()], &plain[side.index()]);
             if digest(normaliser, traced) != digest(normaliser, plain) {
-                inner.state.violation(side, input, traced.clone(), plain.clone());
+                inner
+                    .state
+                    .violation(side, input, traced.clone(), plain.clone());
             }
         }
     }
@@ -476,17 +502,27 @@ impl Inner<'_> {
             {
                 return None;
             }
-            let unchecked = self.state.corpus.iter().zip(0u32..).filter(|(ran, _)| !ran.checked);
+            let unchecked = self
+                .state
+                .corpus
+                .iter()
+                .zip(0u32..)
+                .filter(|(ran, _)| !ran.checked);
             self.checking = Some(unchecked.map(|(_, run)| RunId(run)).collect());
         }
         let run = self.checking.as_mut()?.pop()?;
         self.in_flight += 1;
-        Some(Job::Check(run, self.state.corpus[run.0 as usize].input.clone()))
+        Some(Job::Check(
+            run,
+            self.state.corpus[run.0 as usize].input.clone(),
+        ))
     }
 
     /// Tells the listener how far the search is, a few times a second.
     fn report(&mut self, now: bool) {
-        let due = self.last_progress.is_none_or(|last| last.elapsed() > PROGRESS);
+        let due = self
+            .last_progress
+            .is_none_or(|last| last.elapsed() > PROGRESS);
         if !due && !now {
             return;
         }
@@ -537,70 +573,5 @@ impl PairRunner for Counted<'_> {
     ) -> Result<Option<Observation>, RunError> {
         self.replays += 1;
         self.runner.replay(side, variant, input)
-    }
-}
-
-fn finish(inner: Inner<'_>, subject: &Subject) -> (Outcome, Saved) {
-    let Inner { mut state, stopped, error, .. } = inner;
-    let stopped = stopped.unwrap_or(Stopped::Failed);
-    // The last word before "equivalent" is the tree's own.
-    if stopped != Stopped::Exhausted || state.gaps.is_empty() && !state.tree.is_complete() {
-        state.note(Gap::Unfinished);
-    }
-    let sample = state.sample();
-    state.series.push(sample);
-    state.stats.seconds = sample.seconds;
-    state.stats.tree_nodes = state.tree.len() as u64;
-    state.stats.expressions = state.arena.len() as u64;
-    state.stats.waiting = state.frontier.len() as u64;
-    let saved = Saved {
-        format: SAVED_FORMAT,
-        shape: subject.shape.clone(),
-        inputs: state.corpus.iter().map(|ran| (*ran.input).clone()).collect(),
-        differences: state.findings.differences.clone(),
-        undefined: state.findings.undefined.clone(),
-    };
-    let verdict = if !state.findings.differences.is_empty() {
-        Verdict::Differences
-    } else if stopped == Stopped::Failed {
-        Verdict::CouldNotRun
-    } else if state.gaps.is_empty() {
-        Verdict::Equivalent
-    } else {
-        Verdict::NoneFound
-    };
-    let gaps = state.gaps.iter().map(|(gap, &count)| gap_count(subject, gap, count)).collect();
-    let mut differences = state.findings.differences;
-    differences.sort_by_key(|difference| (difference.kind().rank(), difference.id));
-    let outcome = Outcome {
-        verdict,
-        stopped,
-        error,
-        bound: StreamBound::of(&subject.shape),
-        differences,
-        suspected: state.findings.suspected,
-        unstable: state.findings.unstable,
-        undefined: state.findings.undefined,
-        violations: state.findings.violations,
-        gaps,
-        stats: state.stats,
-        series: state.series,
-        coverage: state.coverage,
-    };
-    (outcome, saved)
-}
-
-fn gap_count(subject: &Subject, gap: &Gap, count: u64) -> GapCount {
-    let place = gap.place();
-    let site = place.and_then(|place| subject.sites[place.side.index()].site(place.site));
-    GapCount {
-        what: gap.text(),
-        side: place.map(|place| place.side),
-        site: place.map_or(0, |place| place.site),
-        place: place.map_or_else(String::new, |place| {
-            subject.sites[place.side.index()].place(place.site)
-        }),
-        callee: site.map(|site| site.callee.clone()).unwrap_or_default(),
-        count,
     }
 }

@@ -38,7 +38,14 @@ impl State {
             }
             return Attempt::Closed(Cost::Query);
         }
-        Attempt::Run(input, Origin { bucket, task, displaced })
+        Attempt::Run(
+            input,
+            Origin {
+                bucket,
+                task,
+                displaced,
+            },
+        )
     }
 
     /// The solution has been run before and did something else.
@@ -71,7 +78,10 @@ impl State {
                         Some(better) => Solved::Model(better),
                         // Possible, but not as a parting of the versions here.
                         None => {
-                            let task = Task::Flip { node, way: way as u32 };
+                            let task = Task::Flip {
+                                node,
+                                way: way as u32,
+                            };
                             let novelty = self.novelty(&task);
                             self.frontier.push(Bucket::Explore, 0, novelty, task);
                             Solved::Nothing(Cost::Query)
@@ -140,8 +150,12 @@ impl State {
         let (PairState::Open, Some(goal)) = (ended.state, ended.differ) else {
             return Solved::Nothing(Cost::Nothing);
         };
-        let prefix: Vec<Expr> =
-            self.tree.condition(end).into_iter().map(|(held, _)| held).collect();
+        let prefix: Vec<Expr> = self
+            .tree
+            .condition(end)
+            .into_iter()
+            .map(|(held, _)| held)
+            .collect();
         match self.ask(&prefix, goal, ended.run) {
             Answer::Sat(model) => Solved::Model(model),
             Answer::Unsat(_) => {
@@ -170,8 +184,12 @@ impl State {
         let Ok(goal) = self.arena.all(&others) else {
             return Solved::Nothing(Cost::Nothing);
         };
-        let prefix: Vec<Expr> =
-            self.tree.condition(node).into_iter().map(|(held, _)| held).collect();
+        let prefix: Vec<Expr> = self
+            .tree
+            .condition(node)
+            .into_iter()
+            .map(|(held, _)| held)
+            .collect();
         let answer = self.ask(&prefix, goal, self.tree.run(node));
         if first
             && !matches!(answer, Answer::Unsat(_))
@@ -206,7 +224,13 @@ impl State {
 
     fn ask(&mut self, prefix: &[Expr], goal: Expr, near: RunId) -> Answer {
         let hint = Assignment::from_input(&self.corpus[near.0 as usize].input);
-        let query = Query { prefix, goal, hint: &hint, bounds: &self.bounds, soft: &[] };
+        let query = Query {
+            prefix,
+            goal,
+            hint: &hint,
+            bounds: &self.bounds,
+            soft: &[],
+        };
         let start = Instant::now();
         let answer = self.solver.solve(&mut self.arena, &query);
         self.stats.solve_seconds += start.elapsed().as_secs_f64();

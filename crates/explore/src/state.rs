@@ -43,9 +43,15 @@ pub(crate) struct State {
     pub fixed_values: u32,
     seen: HashMap<u64, RunId>,
     paths: [HashSet<u64>; 2],
-    /// How often a side of a branch was taken in a new way.
-    taken: HashMap<(Side, u32, u32, u64), u32>,
+    /// How often a side of a branch was taken in a new way, by how the versions
+    /// had parted before.
+    taken: HashMap<(Option<SideOfBranch>, SideOfBranch), u32>,
+    /// How many runs took a side of a branch that only one version has there.
+    parted: HashMap<SideOfBranch, u32>,
 }
+
+/// Version, site, calling site, outcome.
+type SideOfBranch = (Side, u32, u32, u64);
 
 /// How many inputs are tried where different values keep printing alike.
 const MOST_FAILURES: u32 = 6;
@@ -108,6 +114,7 @@ impl State {
             seen: HashMap::new(),
             paths: [HashSet::new(), HashSet::new()],
             taken: HashMap::new(),
+            parted: HashMap::new(),
         }
     }
 
@@ -120,24 +127,41 @@ impl State {
         self.seen.get(&fingerprint(input)).copied()
     }
 
-    /// How often the side that a task asks for has been taken already.
+    /// How well known the place is that a task leads to: first how often its side
+    /// was taken after the versions had parted as they do here, then how often
+    /// they did so at all.
     pub fn novelty(&self, task: &Task) -> u32 {
         let Task::Flip { node, way } = *task else {
             return 0;
         };
-        let Some(decision) = self.tree.decision(node) else {
-            return 0;
-        };
-        let outcome = decision.ways[way as usize].outcome;
-        let times = Side::BOTH
-            .into_iter()
-            .filter(|side| decision.owner.includes(*side))
-            .map(|side| {
-                let key = (side, decision.sites[side.index()], decision.caller, outcome);
-                self.taken.get(&key).copied().unwrap_or(0)
-            });
-        // Rough, so that old tasks are not overtaken for ever.
-        times.min().unwrap_or(0).checked_ilog2().map_or(0, |log| log + 1)
+        let context = self.context(node);
+        let taken = self.sides(node, way as usize).map(|side| {
+            let times = self.taken.get(&(context, side));
+            times.copied().unwrap_or(0)
+        });
+        let taken = taken.min().unwrap_or(0);
+        let parted = context.and_then(|context| self.parted.get(&context));
+        rough(taken) * 64 + rough(parted.copied().unwrap_or(0))
+    }
+
+    /// How the versions parted last before a node.
+    fn context(&self, node: NodeId) -> Option<SideOfBranch> {
+        let (node, way) = self.tree.difference_before(node)?;
+        self.sides(node, way as usize).next()
+    }
+
+    /// A way of a decision as each version that takes it has it.
+    fn sides(&self, node: NodeId, way: usize) -> impl Iterator<Item = SideOfBranch> + '_ {
+        let decision = self.tree.decision(node).into_iter();
+        decision.flat_map(move |decision| {
+            let owners = Side::BOTH.into_iter();
+            owners
+                .filter(|side| decision.owner.includes(*side))
+                .map(move |side| {
+                    let site = decision.sites[side.index()];
+                    (side, site, decision.caller, decision.ways[way].outcome)
+                })
+        })
     }
 
     /// The best task that waits.
@@ -160,8 +184,7 @@ impl State {
         self.seen.insert(fingerprint(input), run);
         let subject = self.subject.clone();
         let [base, head] = runs;
-        let candidate =
-            classify(&subject.normaliser, &base.observation, &head.observation);
+        let candidate = classify(&subject.normaliser, &base.observation, &head.observation);
         let new_blocks = self.cover(runs);
         self.corpus.push(Ran {
             input: input.clone(),
@@ -190,12 +213,17 @@ impl State {
             let reward = 0.3 * f64::from(u8::from(is_new_pair))
                 + 0.4 * f64::from(u8::from(new_blocks))
                 + 0.6 * f64::from(u8::from(candidate.is_some()));
-            self.frontier.charge(bucket, crate::frontier::Cost::Run, reward);
+            self.frontier
+                .charge(bucket, crate::frontier::Cost::Run, reward);
             let stats = self.stats.by_bucket.entry(bucket).or_default();
             stats.runs += 1;
             stats.new_pairs += u64::from(is_new_pair);
         }
-        Absorbed { run, candidate, is_new_pair }
+        Absorbed {
+            run,
+            candidate,
+            is_new_pair,
+        }
     }
 
     fn insert(
@@ -209,8 +237,17 @@ impl State {
         let base = path::read(&mut self.arena, Side::Base, &runs[0], sites[0])?;
         let head = path::read(&mut self.arena, Side::Head, &runs[1], sites[1])?;
         let steps = merge::merge(&base, &head);
+        for step in &steps {
+            if let Owner::One(side) = step.owner {
+                let test = &step.test;
+                let key = (side, test.site, test.caller, test.outcome);
+                *self.parted.entry(key).or_default() += 1;
+            }
+        }
         let input = Assignment::from_input(&self.corpus[run.0 as usize].input);
-        let inserted = self.tree.insert(&mut self.arena, sites, &steps, &input, run)?;
+        let inserted = self
+            .tree
+            .insert(&mut self.arena, sites, &steps, &input, run)?;
         let ran = &mut self.corpus[run.0 as usize];
         ran.end = inserted.end;
         ran.parting = merge::parting(&base, &head);
@@ -227,14 +264,23 @@ impl State {
         } else if differs {
             self.settle(inserted.end, PairState::Different);
         } else {
-            self.seen_equal(inserted.end, &base, &head, &runs.each_ref().map(|r| &r.observation))?;
+            self.seen_equal(
+                inserted.end,
+                &base,
+                &head,
+                &runs.each_ref().map(|r| &r.observation),
+            )?;
         }
         for &node in &inserted.decisions {
             self.enqueue(node, [&base.marks, &head.marks]);
         }
         let coverage = [runs[0].trace.coverage, runs[1].trace.coverage];
         let marks = [base.marks.as_slice(), head.marks.as_slice()];
-        self.guide.learn(&RunFacts { coverage, marks, differs });
+        self.guide.learn(&RunFacts {
+            coverage,
+            marks,
+            differs,
+        });
         Ok(inserted)
     }
 
@@ -258,14 +304,22 @@ impl State {
                 self.note(*gap);
             }
         }
-        let mut ended = Ended { run, differ: None, state: PairState::Different, failures: 0 };
+        let mut ended = Ended {
+            run,
+            differ: None,
+            state: PairState::Different,
+            failures: 0,
+        };
         if !differs {
             let normaliser = &self.subject.normaliser;
             let [base, head] = paths.map(|path| &path.output);
             let comparison = output::compare(&mut self.arena, normaliser, base, head)?;
             ended.differ = comparison.differ;
-            ended.state =
-                if comparison.differ.is_some() { PairState::Open } else { PairState::Equal };
+            ended.state = if comparison.differ.is_some() {
+                PairState::Open
+            } else {
+                PairState::Equal
+            };
             self.stats.unmatched_outputs += u64::from(!comparison.matched);
         }
         self.tree.end(end, ended);
@@ -283,10 +337,11 @@ impl State {
             return;
         };
         if let TestKind::Fixed(_) = decision.kind {
-            self.frontier.push(Bucket::Displaced, 0, 0, Task::Another { node });
+            self.frontier
+                .push(Bucket::Displaced, 0, 0, Task::Another { node });
             return;
         }
-        let after_difference = self.tree.after_difference(node);
+        let after_difference = self.tree.difference_before(node).is_some();
         let usual = match decision.owner {
             Owner::One(_) => Bucket::Diverge,
             Owner::Both if after_difference => Bucket::Use,
@@ -308,12 +363,23 @@ impl State {
                 }
                 _ => continue,
             }
-            let flip = Flip { owner, kind, sites, outcome, after_difference, marks };
+            let flip = Flip {
+                owner,
+                kind,
+                sites,
+                outcome,
+                after_difference,
+                marks,
+            };
             match self.guide.advise(&flip) {
                 Advice::Try { rank, bucket } => {
-                    let task = Task::Flip { node, way: at as u32 };
+                    let task = Task::Flip {
+                        node,
+                        way: at as u32,
+                    };
                     let novelty = self.novelty(&task);
-                    self.frontier.push(bucket.unwrap_or(usual), rank, novelty, task);
+                    self.frontier
+                        .push(bucket.unwrap_or(usual), rank, novelty, task);
                 }
                 advice => {
                     self.stats.discarded += 1;
@@ -337,8 +403,12 @@ impl State {
         head: &Path,
         seen: &[&Observation; 2],
     ) -> Result<(), TermError> {
-        let Some(Ended { differ: Some(differ), state: PairState::Open, failures, .. }) =
-            self.tree.ended(end).copied()
+        let Some(Ended {
+            differ: Some(differ),
+            state: PairState::Open,
+            failures,
+            ..
+        }) = self.tree.ended(end).copied()
         else {
             return Ok(());
         };
@@ -352,7 +422,11 @@ impl State {
         }
         if failures >= MOST_FAILURES {
             let alike = seen[0] == seen[1];
-            self.note(if alike { Gap::UnmatchedOutput } else { Gap::HiddenByNormalisation });
+            self.note(if alike {
+                Gap::UnmatchedOutput
+            } else {
+                Gap::HiddenByNormalisation
+            });
             self.settle(end, PairState::Unclear);
             return Ok(());
         }
@@ -361,7 +435,8 @@ impl State {
             ended.differ = Some(differ);
             ended.failures += 1;
         }
-        self.frontier.push(Bucket::Out, 1 + failures, 0, Task::Out { end });
+        self.frontier
+            .push(Bucket::Out, 1 + failures, 0, Task::Out { end });
         Ok(())
     }
 
@@ -373,7 +448,9 @@ impl State {
         match origin.task {
             Task::Flip { node, way } => {
                 let way = way as usize;
-                let Some(decision) = self.tree.decision_mut(node) else { return };
+                let Some(decision) = self.tree.decision_mut(node) else {
+                    return;
+                };
                 if decision.ways[way].state == WayState::Open {
                     decision.ways[way].state = WayState::Diverged;
                     self.stats.diverged += 1;
@@ -382,10 +459,13 @@ impl State {
             }
             Task::Another { node } => {
                 // The value just seen has its own way now; ask for yet another.
-                self.frontier.push(Bucket::Displaced, 1, 0, Task::Another { node });
+                self.frontier
+                    .push(Bucket::Displaced, 1, 0, Task::Another { node });
             }
             Task::Out { end } => {
-                let Some(end) = self.tree.current_end(end) else { return };
+                let Some(end) = self.tree.current_end(end) else {
+                    return;
+                };
                 if end != inserted.end {
                     self.stats.diverged += 1;
                     self.note(Gap::Diverged);
@@ -396,13 +476,10 @@ impl State {
     }
 
     fn count_taken(&mut self, node: NodeId, way: usize) {
-        let Some(decision) = self.tree.decision(node) else { return };
-        let outcome = decision.ways[way].outcome;
-        for side in Side::BOTH {
-            if decision.owner.includes(side) {
-                let key = (side, decision.sites[side.index()], decision.caller, outcome);
-                *self.taken.entry(key).or_default() += 1;
-            }
+        let context = self.context(node);
+        let sides: Vec<SideOfBranch> = self.sides(node, way).collect();
+        for side in sides {
+            *self.taken.entry((context, side)).or_default() += 1;
         }
     }
 
@@ -435,14 +512,24 @@ impl State {
     /// The place that a fixed value is to be blamed on.
     pub fn fixed_gap(&self, node: NodeId) -> Option<Gap> {
         let decision = self.tree.decision(node)?;
-        let TestKind::Fixed(reason) = decision.kind else { return None };
+        let TestKind::Fixed(reason) = decision.kind else {
+            return None;
+        };
         let side = match decision.owner {
             Owner::Both => Side::Head,
             Owner::One(side) => side,
         };
-        let place = Place { side, site: decision.sites[side.index()] };
+        let place = Place {
+            side,
+            site: decision.sites[side.index()],
+        };
         Some(Gap::Concretized { place, reason })
     }
+}
+
+/// Rough, so that old tasks are not overtaken for ever.
+fn rough(times: u32) -> u32 {
+    times.checked_ilog2().map_or(0, |log| log + 1)
 }
 
 /// A number that stands for what an observation shows after normalisation.

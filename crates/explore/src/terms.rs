@@ -41,8 +41,11 @@ pub fn number(
     bits: u32,
     width: u32,
 ) -> Result<Expr, TermError> {
-    let value =
-        if arena.width(value) > bits { arena.extract(value, 0, bits)? } else { value };
+    let value = if arena.width(value) > bits {
+        arena.extract(value, 0, bits)?
+    } else {
+        value
+    };
     widen(arena, value, width, signed)
 }
 

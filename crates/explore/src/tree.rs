@@ -27,8 +27,9 @@ struct Node {
     held: Option<Expr>,
     /// The first run that came here.
     run: RunId,
-    /// A decision that only one version takes lies before this node.
-    after_difference: bool,
+    /// The last decision before this node that only one version takes, and the
+    /// way it went.
+    difference: Option<(NodeId, u32)>,
     decision: Option<Box<Decision>>,
     ended: Option<Ended>,
 }
@@ -112,7 +113,7 @@ impl Tree {
             parent: Tree::ROOT,
             held: None,
             run: RunId(0),
-            after_difference: false,
+            difference: None,
             decision: None,
             ended: None,
         };
@@ -143,8 +144,10 @@ impl Tree {
         self.nodes[node.0 as usize].ended.as_mut()
     }
 
-    pub fn after_difference(&self, node: NodeId) -> bool {
-        self.node(node).after_difference
+    /// The last decision before a node that only one version takes, and the way
+    /// it went.
+    pub fn difference_before(&self, node: NodeId) -> Option<(NodeId, u32)> {
+        self.node(node).difference
     }
 
     /// Everything that holds at a node, from the root on, each with whether it
@@ -169,8 +172,7 @@ impl Tree {
         while current != node && current != Tree::ROOT {
             let this = self.node(current);
             let decision = self.decision(this.parent);
-            if this.parent != node
-                && decision.is_some_and(|decision| decision.owner.includes(side))
+            if this.parent != node && decision.is_some_and(|decision| decision.owner.includes(side))
             {
                 held.extend(this.held);
             }
@@ -183,18 +185,20 @@ impl Tree {
     /// Whether nothing is left open anywhere: every side is taken or impossible
     /// (or was discarded by a sound rule), and every pair is decided.
     pub fn is_complete(&self) -> bool {
-        self.nodes.iter().all(|node| match (&node.decision, &node.ended) {
-            (Some(decision), None) => decision.ways.iter().all(|way| {
-                matches!(
-                    way.state,
-                    WayState::Taken(_) | WayState::Impossible | WayState::LeftOut
-                )
-            }),
-            (None, Some(ended)) => {
-                matches!(ended.state, PairState::Equal | PairState::Different)
-            }
-            _ => false,
-        })
+        self.nodes
+            .iter()
+            .all(|node| match (&node.decision, &node.ended) {
+                (Some(decision), None) => decision.ways.iter().all(|way| {
+                    matches!(
+                        way.state,
+                        WayState::Taken(_) | WayState::Impossible | WayState::LeftOut
+                    )
+                }),
+                (None, Some(ended)) => {
+                    matches!(ended.state, PairState::Equal | PairState::Different)
+                }
+                _ => false,
+            })
     }
 
     fn ancestors(&self, node: NodeId) -> impl Iterator<Item = (Option<&Decision>, Expr)> {
@@ -305,17 +309,28 @@ impl Tree {
 
     fn way_of(&mut self, node: NodeId, step: &Step) -> usize {
         let decision = self.decision_mut(node).expect("the node has a decision");
-        if let Some(at) = decision.ways.iter().position(|way| way.held == step.test.held) {
+        if let Some(at) = decision
+            .ways
+            .iter()
+            .position(|way| way.held == step.test.held)
+        {
             return at;
         }
         let (outcome, held) = (step.test.outcome, step.test.held);
-        decision.ways.push(Way { outcome, held, state: WayState::Open });
+        decision.ways.push(Way {
+            outcome,
+            held,
+            state: WayState::Open,
+        });
         decision.ways.len() - 1
     }
 
     fn satisfied(&self, arena: &Arena, node: NodeId, input: &Assignment) -> Option<usize> {
         let decision = self.decision(node)?;
-        decision.ways.iter().position(|way| arena.holds(way.held, input))
+        decision
+            .ways
+            .iter()
+            .position(|way| arena.holds(way.held, input))
     }
 
     fn decide(
@@ -328,8 +343,16 @@ impl Tree {
         let alternatives = path::alternatives(arena, sites[step.side().index()], &step.test)?;
         let way = |(outcome, held)| {
             let impossible = arena.truth(held) == Some(false);
-            let state = if impossible { WayState::Impossible } else { WayState::Open };
-            Way { outcome, held, state }
+            let state = if impossible {
+                WayState::Impossible
+            } else {
+                WayState::Open
+            };
+            Way {
+                outcome,
+                held,
+                state,
+            }
         };
         self.nodes[node.0 as usize].decision = Some(Box::new(Decision {
             kind: step.test.kind,
@@ -350,19 +373,22 @@ impl Tree {
         run: RunId,
         taken: &mut Vec<(NodeId, usize)>,
     ) -> NodeId {
-        let after = self.node(node).after_difference;
+        let before = self.node(node).difference;
         let decision = self.decision(node).expect("the node has a decision");
         let Way { held, state, .. } = decision.ways[way];
         if let WayState::Taken(child) = state {
             return child;
         }
-        let after_difference = after || decision.owner != Owner::Both;
+        let difference = match decision.owner {
+            Owner::Both => before,
+            Owner::One(_) => Some((node, way as u32)),
+        };
         let child = NodeId(u32::try_from(self.nodes.len()).expect("fewer than 2^32 nodes"));
         self.nodes.push(Node {
             parent: node,
             held: Some(held),
             run,
-            after_difference,
+            difference,
             decision: None,
             ended: None,
         });

@@ -10,14 +10,27 @@ use changeling_trace::input::Input;
 /// What the plain builds say about an input on which the traced ones differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Testimony {
-    Confirmed { kind: Kind, seen: [Observation; 2] },
+    Confirmed {
+        kind: Kind,
+        seen: [Observation; 2],
+    },
     /// It vanishes when memory that the program should not rely on starts with
     /// other contents.
-    Undefined { kind: Kind, seen: [Observation; 2], reason: String },
+    Undefined {
+        kind: Kind,
+        seen: [Observation; 2],
+        reason: String,
+    },
     /// A version does not agree with itself.
-    Unstable { side: Side, seen: [Observation; 2] },
+    Unstable {
+        side: Side,
+        seen: [Observation; 2],
+    },
     /// The plain builds do not show it.
-    Suspected { reason: String, seen: [Observation; 2] },
+    Suspected {
+        reason: String,
+        seen: [Observation; 2],
+    },
 }
 
 /// Replays an input until it is clear what its difference is worth.
@@ -26,12 +39,18 @@ pub fn hear(
     normaliser: &Normaliser,
     input: &Input,
 ) -> Result<Testimony, RunError> {
-    let mut seen = [plain(runner, Side::Base, input)?, plain(runner, Side::Head, input)?];
+    let mut seen = [
+        plain(runner, Side::Base, input)?,
+        plain(runner, Side::Head, input)?,
+    ];
     for side in Side::BOTH {
         let again = plain(runner, side, input)?;
         let first = &seen[side.index()];
         if classify(normaliser, first, &again).is_some() {
-            return Ok(Testimony::Unstable { side, seen: [first.clone(), again] });
+            return Ok(Testimony::Unstable {
+                side,
+                seen: [first.clone(), again],
+            });
         }
     }
     let Some(mut kind) = classify(normaliser, &seen[0], &seen[1]) else {
@@ -112,7 +131,10 @@ fn rests_on_memory(
     normaliser: &Normaliser,
     input: &Input,
 ) -> Result<Option<String>, RunError> {
-    let fillings = [(Variant::Zeroed, "zeros"), (Variant::Patterned, "a pattern")];
+    let fillings = [
+        (Variant::Zeroed, "zeros"),
+        (Variant::Patterned, "a pattern"),
+    ];
     for (variant, name) in fillings {
         let (Some(base), Some(head)) = (
             runner.replay(Side::Base, variant, input)?,
@@ -129,12 +151,10 @@ fn rests_on_memory(
     Ok(None)
 }
 
-fn plain(
-    runner: &mut dyn PairRunner,
-    side: Side,
-    input: &Input,
-) -> Result<Observation, RunError> {
-    runner.replay(side, Variant::Plain, input)?.ok_or_else(|| RunError {
-        message: "there is no plain build to replay a difference on".into(),
-    })
+fn plain(runner: &mut dyn PairRunner, side: Side, input: &Input) -> Result<Observation, RunError> {
+    runner
+        .replay(side, Variant::Plain, input)?
+        .ok_or_else(|| RunError {
+            message: "there is no plain build to replay a difference on".into(),
+        })
 }

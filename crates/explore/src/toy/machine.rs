@@ -54,19 +54,40 @@ impl Machine {
     }
 
     pub fn constant(&self, width: u16, value: i64) -> Word {
-        Word { value: value as u64 & mask(width), width, label: 0 }
+        Word {
+            value: value as u64 & mask(width),
+            width,
+            label: 0,
+        }
     }
 
     /// Byte `offset` of the only stream; behind its end, zero.
     pub fn byte(&mut self, offset: usize) -> Word {
-        let value = self.input.streams[0].bytes.get(offset).copied().unwrap_or(0).into();
-        let node = Node { op: Op::Input as u8, width: 8, imm: offset as u64, ..Node::default() };
+        let value = self.input.streams[0]
+            .bytes
+            .get(offset)
+            .copied()
+            .unwrap_or(0)
+            .into();
+        let node = Node {
+            op: Op::Input as u8,
+            width: 8,
+            imm: offset as u64,
+            ..Node::default()
+        };
         self.node(node, value)
     }
 
     pub fn length(&mut self) -> Word {
         let value = self.input.streams[0].bytes.len() as u64;
-        self.node(Node { op: Op::Length as u8, width: 64, ..Node::default() }, value)
+        self.node(
+            Node {
+                op: Op::Length as u8,
+                width: 64,
+                ..Node::default()
+            },
+            value,
+        )
     }
 
     /// The byte at a position, or the end of the input, as `getchar` sees it.
@@ -74,7 +95,11 @@ impl Machine {
         let length = self.length();
         let here = self.constant(64, position as i64);
         let more = self.binary(Op::Ult, here, length);
-        if self.branch(site, more) { Some(self.byte(position)) } else { None }
+        if self.branch(site, more) {
+            Some(self.byte(position))
+        } else {
+            None
+        }
     }
 
     pub fn binary(&mut self, op: Op, a: Word, b: Word) -> Word {
@@ -82,23 +107,47 @@ impl Machine {
         let width = if op.is_comparison() { 1 } else { a.width };
         let value = compute(op, a.width, a.value, b.value) & mask(width);
         if a.label == 0 && b.label == 0 {
-            return Word { value, width, label: 0 };
+            return Word {
+                value,
+                width,
+                label: 0,
+            };
         }
         let (flags, imm) = match (a.label, b.label) {
             (0, _) => (A_CONST, a.value),
             (_, 0) => (B_CONST, b.value),
             _ => (0, 0),
         };
-        let node = Node { op: op as u8, flags, width, a: a.label, b: b.label, imm, ..Node::default() };
+        let node = Node {
+            op: op as u8,
+            flags,
+            width,
+            a: a.label,
+            b: b.label,
+            imm,
+            ..Node::default()
+        };
         self.node(node, value)
     }
 
     pub fn sext(&mut self, a: Word, width: u16) -> Word {
         let value = sign_extended(a.value, a.width) as u64 & mask(width);
         if a.label == 0 {
-            return Word { value, width, label: 0 };
+            return Word {
+                value,
+                width,
+                label: 0,
+            };
         }
-        self.node(Node { op: Op::SExt as u8, width, a: a.label, ..Node::default() }, value)
+        self.node(
+            Node {
+                op: Op::SExt as u8,
+                width,
+                a: a.label,
+                ..Node::default()
+            },
+            value,
+        )
     }
 
     pub fn against(&mut self, op: Op, a: Word, constant: i64) -> Word {
@@ -124,7 +173,14 @@ impl Machine {
 
     pub fn switch(&mut self, site: u32, selector: Word) -> u64 {
         if selector.label != 0 {
-            self.push(EventKind::Switch, 0, site, selector.label, 0, selector.value);
+            self.push(
+                EventKind::Switch,
+                0,
+                site,
+                selector.label,
+                0,
+                selector.value,
+            );
         }
         selector.value
     }
@@ -139,7 +195,11 @@ impl Machine {
     pub fn divide(&mut self, site: u32, a: Word, b: Word) -> Result<Word, Stop> {
         let safe = self.against(Op::Ne, b, 0);
         self.guard(site, safe, GuardReason::Divisor);
-        if b.value == 0 { Err(Stop::Signal(8)) } else { Ok(self.binary(Op::UDiv, a, b)) }
+        if b.value == 0 {
+            Err(Stop::Signal(8))
+        } else {
+            Ok(self.binary(Op::UDiv, a, b))
+        }
     }
 
     /// The value without its label, with an account.
@@ -165,7 +225,14 @@ impl Machine {
             let name = self.string(format);
             let offset = self.stdout.len() as u64;
             self.push(EventKind::OutputValue, 1, site, a.label, name, offset);
-            self.push(EventKind::OutputExtent, 1, site, 0, text.len() as u32, a.value);
+            self.push(
+                EventKind::OutputExtent,
+                1,
+                site,
+                0,
+                text.len() as u32,
+                a.value,
+            );
         }
         self.print(&text);
     }
@@ -198,7 +265,12 @@ impl Machine {
             Err(Stop::TimedOut) => End::TimedOut,
         };
         let (stdout, stderr) = (self.stdout.clone(), self.stderr.clone());
-        Observation { stdout, stderr, end, ..nothing_seen() }
+        Observation {
+            stdout,
+            stderr,
+            end,
+            ..nothing_seen()
+        }
     }
 
     pub fn traced(&self, end: Result<(), Stop>) -> TracedRun<'_> {
@@ -224,16 +296,26 @@ impl Machine {
     }
 
     fn node(&mut self, mut node: Node, value: u64) -> Word {
-        let key = (node.op, node.flags, node.width, node.a, node.b, node.c, node.imm);
+        let key = (
+            node.op, node.flags, node.width, node.a, node.b, node.c, node.imm,
+        );
         let width = node.width;
         if let Some(&label) = self.known.get(&key) {
-            return Word { value, width, label };
+            return Word {
+                value,
+                width,
+                label,
+            };
         }
         node.value = value;
         self.nodes.push(node);
         let label = self.nodes.len() as u32 - 1;
         self.known.insert(key, label);
-        Word { value, width, label }
+        Word {
+            value,
+            width,
+            label,
+        }
     }
 
     fn string(&mut self, text: &str) -> u32 {
@@ -250,7 +332,15 @@ impl Machine {
 
     fn push(&mut self, kind: EventKind, flags: u8, site: u32, label: u32, aux: u32, value: u64) {
         let kind = kind as u8;
-        self.events.push(Event { kind, flags, thread: 0, site, label, aux, value });
+        self.events.push(Event {
+            kind,
+            flags,
+            thread: 0,
+            site,
+            label,
+            aux,
+            value,
+        });
     }
 }
 

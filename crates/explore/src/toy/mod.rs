@@ -38,14 +38,24 @@ pub fn pair_across(base: &Program, b: &Input, head: &Program, h: &Input) -> Pair
     let mut read = |side, program: &Program, input: &Input| -> Path {
         let mut machine = Machine::new(input);
         let end = program(&mut machine);
-        path::read(&mut arena, side, &machine.traced(end), &SiteTable::default()).unwrap()
+        path::read(
+            &mut arena,
+            side,
+            &machine.traced(end),
+            &SiteTable::default(),
+        )
+        .unwrap()
     };
     let base = read(Side::Base, base, b);
     let head = read(Side::Head, head, h);
     let normaliser = Normaliser::standard();
     let comparison = output::compare(&mut arena, &normaliser, &base.output, &head.output).unwrap();
     let tests = base.tests.iter().chain(&head.tests);
-    PairQuestion { conditions: tests.map(|test| test.held).collect(), arena, comparison }
+    PairQuestion {
+        conditions: tests.map(|test| test.held).collect(),
+        arena,
+        comparison,
+    }
 }
 
 impl PairQuestion {
@@ -60,7 +70,13 @@ impl PairQuestion {
         let goal = self.comparison.differ?;
         let hint = Assignment::from_input(near);
         let bounds = Bounds::from_input(near);
-        let query = Query { prefix: &self.conditions, goal, hint: &hint, bounds: &bounds, soft: &[] };
+        let query = Query {
+            prefix: &self.conditions,
+            goal,
+            hint: &hint,
+            bounds: &bounds,
+            soft: &[],
+        };
         match Solver::new(Settings::default()).solve(&mut self.arena, &query) {
             Answer::Sat(model) => Some(model.to_input(near)),
             Answer::Unsat(_) => None,

@@ -32,17 +32,23 @@ fn see(base: &Program, head: &Program, input: &[u8]) -> Seen {
         let end = program(&mut machine);
         let run = machine.traced(end);
         pair.push((0, 0, 0));
-        pair.extend(run.trace.events.iter().filter(|event| event.kind <= 4).map(|event| {
-            let outcome = match event.kind {
-                2 => match event.value {
-                    1 | 2 => 1,
-                    5 => 2,
-                    _ => 3,
-                },
-                _ => event.value,
-            };
-            (event.site, event.kind << 4 | event.flags, outcome)
-        }));
+        pair.extend(
+            run.trace
+                .events
+                .iter()
+                .filter(|event| event.kind <= 4)
+                .map(|event| {
+                    let outcome = match event.kind {
+                        2 => match event.value {
+                            1 | 2 => 1,
+                            5 => 2,
+                            _ => 3,
+                        },
+                        _ => event.value,
+                    };
+                    (event.site, event.kind << 4 | event.flags, outcome)
+                }),
+        );
         run.observation
     });
     let different = b != h;
@@ -53,9 +59,21 @@ fn explored(base: &Program, head: &Program, workers: usize) -> (BTreeSet<Vec<u8>
     let runner = ToyRunner::new(base.clone(), head.clone());
     let log = runner.log.clone();
     let runners = (0..workers).map(|_| runner.clone()).collect();
-    let budget = Budget { runs: Some(3000), ..Budget::default() };
-    let settings = Settings { budget, fixed_values: 300, ..Settings::default() };
-    let (outcome, _) = explore(runners, subject(stdin(2, b""), sites()), Vec::new(), settings);
+    let budget = Budget {
+        runs: Some(3000),
+        ..Budget::default()
+    };
+    let settings = Settings {
+        budget,
+        fixed_values: 300,
+        ..Settings::default()
+    };
+    let (outcome, _) = explore(
+        runners,
+        subject(stdin(2, b""), sites()),
+        Vec::new(),
+        settings,
+    );
     let inputs = log.lock().unwrap().iter().cloned().collect();
     (inputs, outcome)
 }
@@ -73,7 +91,10 @@ fn agrees_with_enumeration(base: &Source, head: &Source, exact: bool, workers: u
     }
     let (ran, outcome) = explored(&base, &head, workers);
     assert_eq!(outcome.stopped, Stopped::Exhausted, "{context}");
-    assert!(outcome.violations.is_empty() && outcome.suspected.is_empty(), "{context}");
+    assert!(
+        outcome.violations.is_empty() && outcome.suspected.is_empty(),
+        "{context}"
+    );
     let found: BTreeSet<Signature> = ran
         .iter()
         .map(|input| see(&base, &head, input))
@@ -92,7 +113,11 @@ fn agrees_with_enumeration(base: &Source, head: &Source, exact: bool, workers: u
         (true, false) if outcome.gaps.is_empty() => Verdict::Equivalent,
         (true, false) => Verdict::NoneFound,
     };
-    assert_eq!(outcome.verdict, verdict, "gaps {:?}\n{context}", outcome.gaps);
+    assert_eq!(
+        outcome.verdict, verdict,
+        "gaps {:?}\n{context}",
+        outcome.gaps
+    );
     !expected.is_empty()
 }
 
@@ -147,11 +172,17 @@ fn one_worker_does_the_same_twice() {
         let logs = [0, 1].map(|_| {
             let runner = ToyRunner::new(base.program(), head.program());
             let log = runner.log.clone();
-            let settings = Settings { seed: 7, ..Settings::default() };
+            let settings = Settings {
+                seed: 7,
+                ..Settings::default()
+            };
             let subject = subject(stdin(2, b""), sites());
             let (outcome, saved) = explore(vec![runner], subject, Vec::new(), settings);
-            let differences: Vec<RunId> =
-                outcome.differences.iter().map(|difference| difference.run).collect();
+            let differences: Vec<RunId> = outcome
+                .differences
+                .iter()
+                .map(|difference| difference.run)
+                .collect();
             let log = log.lock().unwrap().clone();
             (log, differences, saved.inputs, outcome.stats.queries)
         });

@@ -48,7 +48,10 @@ pub fn sites() -> SiteTable {
         callee: String::new(),
         cases,
     };
-    SiteTable { sites: vec![site], ..SiteTable::default() }
+    SiteTable {
+        sites: vec![site],
+        ..SiteTable::default()
+    }
 }
 
 impl Source {
@@ -63,7 +66,11 @@ impl Source {
         let source = self.clone();
         Arc::new(move |machine| {
             let zero = machine.constant(8, 0);
-            let mut state = Running { registers: [zero; REGISTERS], position: 0, site: 0 };
+            let mut state = Running {
+                registers: [zero; REGISTERS],
+                position: 0,
+                site: 0,
+            };
             state.block(machine, &source.0)
         })
     }
@@ -84,7 +91,9 @@ impl Source {
 
 fn block(random: &mut Random, depth: u32, with_fixed: bool) -> Vec<Statement> {
     let count = 1 + random.below(3);
-    (0..count).map(|_| statement(random, depth, with_fixed)).collect()
+    (0..count)
+        .map(|_| statement(random, depth, with_fixed))
+        .collect()
 }
 
 fn statement(random: &mut Random, depth: u32, with_fixed: bool) -> Statement {
@@ -144,7 +153,9 @@ fn change(random: &mut Random, statements: &mut Vec<Statement>, from: usize, to:
         return;
     }
     match &mut statements[at] {
-        Statement::Assign(_, value) | Statement::PrintNumber(value) | Statement::PrintByte(value) => {
+        Statement::Assign(_, value)
+        | Statement::PrintNumber(value)
+        | Statement::PrintByte(value) => {
             change_value(random, value);
         }
         Statement::If(op, a, b, then, otherwise) => match random.below(5) {
@@ -252,7 +263,9 @@ struct Running {
 
 impl Running {
     fn block(&mut self, m: &mut Machine, statements: &[Statement]) -> Result<(), Stop> {
-        statements.iter().try_for_each(|statement| self.statement(m, statement))
+        statements
+            .iter()
+            .try_for_each(|statement| self.statement(m, statement))
     }
 
     fn statement(&mut self, m: &mut Machine, statement: &Statement) -> Result<(), Stop> {
@@ -271,7 +284,11 @@ impl Running {
             Statement::If(op, a, b, then, otherwise) => {
                 let (a, b) = (self.value(m, a), self.value(m, b));
                 let condition = m.binary(*op, a, b);
-                let way = if m.branch(site, condition) { then } else { otherwise };
+                let way = if m.branch(site, condition) {
+                    then
+                } else {
+                    otherwise
+                };
                 self.block(m, way)?;
             }
             Statement::Switch(value, arms) => {

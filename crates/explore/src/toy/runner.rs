@@ -40,7 +40,10 @@ impl ToyRunner {
 
 impl PairRunner for ToyRunner {
     fn pair(&mut self, input: &Input) -> Result<[TracedRun<'_>; 2], RunError> {
-        self.log.lock().unwrap().push(input.streams[0].bytes.clone());
+        self.log
+            .lock()
+            .unwrap()
+            .push(input.streams[0].bytes.clone());
         self.machines.clear();
         for program in &self.programs {
             let mut machine = Machine::new(input);
@@ -63,9 +66,7 @@ impl PairRunner for ToyRunner {
         let special = self.variants.iter().find(|(known, _)| *known == variant);
         let program = match (variant, special) {
             (_, Some((_, programs))) => &programs[side.index()],
-            (Variant::Plain, None) => {
-                &self.plain.as_ref().unwrap_or(&self.programs)[side.index()]
-            }
+            (Variant::Plain, None) => &self.plain.as_ref().unwrap_or(&self.programs)[side.index()],
             _ => return Ok(None),
         };
         let mut machine = Machine::new(input);
@@ -82,11 +83,18 @@ pub fn stdin(capacity: usize, bytes: &[u8]) -> Input {
         capacity,
         bytes: bytes.to_vec(),
     };
-    Input { streams: vec![stream], arguments: Vec::new() }
+    Input {
+        streams: vec![stream],
+        arguments: Vec::new(),
+    }
 }
 
 pub fn subject(shape: Input, sites: SiteTable) -> Subject {
-    Subject { shape, sites: [sites.clone(), sites], normaliser: Normaliser::standard() }
+    Subject {
+        shape,
+        sites: [sites.clone(), sites],
+        normaliser: Normaliser::standard(),
+    }
 }
 
 /// Searches a pair of toy programs with one worker per runner.
@@ -104,6 +112,8 @@ pub fn explore(
         cancel: Default::default(),
         resume: None,
     };
-    let runners = runners.into_iter().map(|runner| Box::new(runner) as Box<dyn PairRunner>);
+    let runners = runners
+        .into_iter()
+        .map(|runner| Box::new(runner) as Box<dyn PairRunner>);
     search.run(runners.collect(), &mut Silence)
 }

@@ -20,7 +20,9 @@ fn program(body: impl Fn(&mut Machine) -> Result<(), Stop> + Send + Sync + 'stat
 /// Prints one text for 'x' as the first byte and another for the rest.
 fn teller(special: &'static str, usual: &'static str) -> Program {
     program(move |m| {
-        let Some(byte) = m.getchar(0, 1) else { return Ok(()) };
+        let Some(byte) = m.getchar(0, 1) else {
+            return Ok(());
+        };
         let is_x = m.against(Op::Eq, byte, i64::from(b'x'));
         let text = if m.branch(2, is_x) { special } else { usual };
         m.print(text);
@@ -38,7 +40,9 @@ fn a_difference_is_replayed_reduced_and_shown() {
     let runner = ToyRunner::new(teller("a", "b"), teller("c", "b"));
     let outcome = run(runner);
     assert_eq!(outcome.verdict, Verdict::Differences);
-    let [difference] = outcome.differences.as_slice() else { panic!("one group") };
+    let [difference] = outcome.differences.as_slice() else {
+        panic!("one group")
+    };
     assert_eq!(difference.input.streams[0].bytes, b"x");
     assert_eq!(difference.seen[0].stdout, b"a");
     assert_eq!(difference.seen[1].stdout, b"c");
@@ -83,12 +87,22 @@ fn a_version_that_disagrees_with_itself_is_unstable() {
 #[test]
 fn a_difference_that_vanishes_with_filled_memory_is_undefined_behaviour() {
     let mut runner = ToyRunner::new(teller("a", "b"), teller("c", "b"));
-    runner.variants.push((Variant::Zeroed, [teller("c", "b"), teller("d", "b")]));
-    runner.variants.push((Variant::Patterned, [teller("d", "b"), teller("d", "b")]));
+    runner
+        .variants
+        .push((Variant::Zeroed, [teller("c", "b"), teller("d", "b")]));
+    runner
+        .variants
+        .push((Variant::Patterned, [teller("d", "b"), teller("d", "b")]));
     let outcome = run(runner);
     assert!(outcome.differences.is_empty());
     assert_eq!(outcome.undefined.len(), 1);
-    assert!(outcome.undefined[0].reason.as_ref().unwrap().contains("a pattern"));
+    assert!(
+        outcome.undefined[0]
+            .reason
+            .as_ref()
+            .unwrap()
+            .contains("a pattern")
+    );
     assert_eq!(outcome.verdict, Verdict::NoneFound);
 }
 
@@ -98,11 +112,16 @@ fn a_hang_is_one_only_if_it_lasts() {
     let slow = || teller("a", "b");
     for (patient, expected) in [(hangs(), true), (slow(), false)] {
         let mut runner = ToyRunner::new(teller("a", "b"), hangs());
-        runner.variants.push((Variant::Patient, [teller("a", "b"), patient]));
+        runner
+            .variants
+            .push((Variant::Patient, [teller("a", "b"), patient]));
         let outcome = run(runner);
         assert_eq!(!outcome.differences.is_empty(), expected);
         if expected {
-            assert_eq!(*outcome.differences[0].kind(), Kind::Hang { side: Side::Head });
+            assert_eq!(
+                *outcome.differences[0].kind(),
+                Kind::Hang { side: Side::Head }
+            );
         } else {
             assert!(outcome.suspected[0].reason.contains("takes longer"));
         }
@@ -113,16 +132,23 @@ fn a_hang_is_one_only_if_it_lasts() {
 fn a_sanitizer_finding_in_one_version_is_a_difference() {
     let mut runner = ToyRunner::new(teller("a", "a"), teller("a", "a"));
     let loud: Program = program(|m| {
-        let Some(byte) = m.getchar(0, 1) else { return Ok(()) };
+        let Some(byte) = m.getchar(0, 1) else {
+            return Ok(());
+        };
         if byte.value == u64::from(b'x') {
             m.complain("==1==ERROR: AddressSanitizer: heap-buffer-overflow");
             return Err(Stop::Exit(1));
         }
         Ok(())
     });
-    runner.variants.push((Variant::Sanitized, [teller("a", "a"), loud]));
+    runner
+        .variants
+        .push((Variant::Sanitized, [teller("a", "a"), loud]));
     let outcome = run(runner);
-    assert_eq!(*outcome.differences[0].kind(), Kind::Sanitizer { side: Side::Head });
+    assert_eq!(
+        *outcome.differences[0].kind(),
+        Kind::Sanitizer { side: Side::Head }
+    );
     assert_eq!(outcome.differences[0].input.streams[0].bytes, b"x");
 }
 
@@ -157,7 +183,9 @@ impl Listener for Notes {
 fn chain(texts: [&'static str; 2]) -> Program {
     program(move |m| {
         for position in 0..5 {
-            let Some(byte) = m.getchar(position, 1) else { return Ok(()) };
+            let Some(byte) = m.getchar(position, 1) else {
+                return Ok(());
+            };
             let right = m.against(Op::Eq, byte, i64::from(b"magic"[position]));
             if !m.branch(2, right) {
                 m.print(texts[0]);
@@ -183,33 +211,44 @@ fn search(settings: Settings, cancel: Cancel, resume: Option<Saved>) -> Search {
 #[test]
 fn a_search_goes_on_where_it_was_stopped() {
     let runner = || -> Vec<Box<dyn PairRunner>> {
-        vec![Box::new(ToyRunner::new(chain(["no", "yes"]), chain(["no", "YES"])))]
+        vec![Box::new(ToyRunner::new(
+            chain(["no", "yes"]),
+            chain(["no", "YES"]),
+        ))]
     };
-    let budget = Budget { runs: Some(4), ..Budget::default() };
-    let settings = Settings { budget, ..Settings::default() };
-    let (stopped, saved) =
-        search(settings, Cancel::default(), None).run(runner(), &mut Silence);
+    let budget = Budget {
+        runs: Some(4),
+        ..Budget::default()
+    };
+    let settings = Settings {
+        budget,
+        ..Settings::default()
+    };
+    let (stopped, saved) = search(settings, Cancel::default(), None).run(runner(), &mut Silence);
     assert_eq!(stopped.stopped, Stopped::Runs);
     assert_eq!((stopped.stats.runs, saved.inputs.len()), (4, 4));
     let text = serde_json::to_string(&saved).unwrap();
     let saved: Saved = serde_json::from_str(&text).unwrap();
-    let (whole, _) = search(Settings::default(), Cancel::default(), None)
-        .run(runner(), &mut Silence);
-    let (resumed, again) = search(Settings::default(), Cancel::default(), Some(saved))
-        .run(runner(), &mut Silence);
+    let (whole, _) =
+        search(Settings::default(), Cancel::default(), None).run(runner(), &mut Silence);
+    let (resumed, again) =
+        search(Settings::default(), Cancel::default(), Some(saved)).run(runner(), &mut Silence);
     assert_eq!(resumed.verdict, Verdict::Differences);
     assert_eq!(resumed.stats.pairs, whole.stats.pairs);
     assert_eq!(resumed.stats.runs, whole.stats.runs);
     // Once more, with the difference already known: it keeps its number and size.
-    let (third, _) = search(Settings::default(), Cancel::default(), Some(again))
-        .run(runner(), &mut Silence);
+    let (third, _) =
+        search(Settings::default(), Cancel::default(), Some(again)).run(runner(), &mut Silence);
     assert_eq!(third.differences, resumed.differences);
 }
 
 #[test]
 fn cancelling_ends_in_an_outcome_and_listeners_hear_everything() {
     let cancel = Cancel::default();
-    let mut notes = Notes { cancel_after: Some((3, cancel.clone())), ..Notes::default() };
+    let mut notes = Notes {
+        cancel_after: Some((3, cancel.clone())),
+        ..Notes::default()
+    };
     let runner = ToyRunner::new(chain(["no", "yes"]), chain(["no", "yes"]));
     let (outcome, saved) =
         search(Settings::default(), cancel, None).run(vec![Box::new(runner)], &mut notes);
@@ -222,7 +261,10 @@ fn cancelling_ends_in_an_outcome_and_listeners_hear_everything() {
     let runner = ToyRunner::new(chain(["no", "yes"]), chain(["no", "YES"]));
     let (outcome, _) = search(Settings::default(), Cancel::default(), None)
         .run(vec![Box::new(runner)], &mut notes);
-    assert_eq!(notes.differences.last().unwrap().input, outcome.differences[0].input);
+    assert_eq!(
+        notes.differences.last().unwrap().input,
+        outcome.differences[0].input
+    );
     assert_eq!(notes.inputs, outcome.stats.runs);
 }
 
@@ -231,15 +273,23 @@ struct Shy(Advice);
 
 impl Guide for Shy {
     fn advise(&mut self, flip: &Flip<'_>) -> Advice {
-        if flip.sites.contains(&2) { self.0 } else { Advice::Try { rank: 0, bucket: None } }
+        if flip.sites.contains(&2) {
+            self.0
+        } else {
+            Advice::Try {
+                rank: 0,
+                bucket: None,
+            }
+        }
     }
 }
 
 #[test]
 fn a_guide_that_leaves_things_out_costs_the_proof() {
-    for (advice, verdict) in
-        [(Advice::Discard, Verdict::Equivalent), (Advice::LeaveOut, Verdict::NoneFound)]
-    {
+    for (advice, verdict) in [
+        (Advice::Discard, Verdict::Equivalent),
+        (Advice::LeaveOut, Verdict::NoneFound),
+    ] {
         let runner = ToyRunner::new(chain(["no", "yes"]), chain(["no", "yes"]));
         let mut search = search(Settings::default(), Cancel::default(), None);
         search.guide = Box::new(Shy(advice));
@@ -260,7 +310,9 @@ fn untracked_output_and_fixed_values_cost_the_proof() {
     assert!(outcome.gaps[0].what.contains("past the tracer"));
 
     let fixed = program(|m| {
-        let Some(byte) = m.getchar(0, 1) else { return Ok(()) };
+        let Some(byte) = m.getchar(0, 1) else {
+            return Ok(());
+        };
         let byte = m.concretize(2, byte);
         m.putchar(3, byte);
         Ok(())
@@ -271,7 +323,9 @@ fn untracked_output_and_fixed_values_cost_the_proof() {
 
     // Here only one value is possible: nothing is lost.
     let forced = program(|m| {
-        let Some(byte) = m.getchar(0, 1) else { return Ok(()) };
+        let Some(byte) = m.getchar(0, 1) else {
+            return Ok(());
+        };
         let is_x = m.against(Op::Eq, byte, i64::from(b'x'));
         if m.branch(2, is_x) {
             let byte = m.concretize(3, byte);
@@ -291,7 +345,9 @@ fn programs_that_cannot_run_are_said_to_be_so() {
             &mut self,
             _: &Input,
         ) -> Result<[crate::runner::TracedRun<'_>; 2], crate::runner::RunError> {
-            Err(crate::runner::RunError { message: "no such program".into() })
+            Err(crate::runner::RunError {
+                message: "no such program".into(),
+            })
         }
 
         fn replay(

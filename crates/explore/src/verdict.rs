@@ -1,0 +1,85 @@
+//! What a search says in the end.
+
+use crate::budget::Stopped;
+use crate::gap::Gap;
+use crate::outcome::{GapCount, Outcome, SAVED_FORMAT, Saved, StreamBound, Verdict};
+use crate::search::Subject;
+use crate::state::State;
+
+/// Turns what the search knows into what it says.
+pub(crate) fn conclude(
+    mut state: State,
+    stopped: Option<Stopped>,
+    error: Option<String>,
+    subject: &Subject,
+) -> (Outcome, Saved) {
+    let stopped = stopped.unwrap_or(Stopped::Failed);
+    // The last word before "equivalent" is the tree's own.
+    if stopped != Stopped::Exhausted || state.gaps.is_empty() && !state.tree.is_complete() {
+        state.note(Gap::Unfinished);
+    }
+    let sample = state.sample();
+    state.series.push(sample);
+    state.stats.seconds = sample.seconds;
+    state.stats.tree_nodes = state.tree.len() as u64;
+    state.stats.expressions = state.arena.len() as u64;
+    state.stats.waiting = state.frontier.len() as u64;
+    let saved = Saved {
+        format: SAVED_FORMAT,
+        shape: subject.shape.clone(),
+        inputs: state
+            .corpus
+            .iter()
+            .map(|ran| (*ran.input).clone())
+            .collect(),
+        differences: state.findings.differences.clone(),
+        undefined: state.findings.undefined.clone(),
+    };
+    let verdict = if !state.findings.differences.is_empty() {
+        Verdict::Differences
+    } else if stopped == Stopped::Failed {
+        Verdict::CouldNotRun
+    } else if state.gaps.is_empty() {
+        Verdict::Equivalent
+    } else {
+        Verdict::NoneFound
+    };
+    let gaps = state
+        .gaps
+        .iter()
+        .map(|(gap, &count)| gap_count(subject, gap, count))
+        .collect();
+    let mut differences = state.findings.differences;
+    differences.sort_by_key(|difference| (difference.kind().rank(), difference.id));
+    let outcome = Outcome {
+        verdict,
+        stopped,
+        error,
+        bound: StreamBound::of(&subject.shape),
+        differences,
+        suspected: state.findings.suspected,
+        unstable: state.findings.unstable,
+        undefined: state.findings.undefined,
+        violations: state.findings.violations,
+        gaps,
+        stats: state.stats,
+        series: state.series,
+        coverage: state.coverage,
+    };
+    (outcome, saved)
+}
+
+fn gap_count(subject: &Subject, gap: &Gap, count: u64) -> GapCount {
+    let place = gap.place();
+    let site = place.and_then(|place| subject.sites[place.side.index()].site(place.site));
+    GapCount {
+        what: gap.text(),
+        side: place.map(|place| place.side),
+        site: place.map_or(0, |place| place.site),
+        place: place.map_or_else(String::new, |place| {
+            subject.sites[place.side.index()].place(place.site)
+        }),
+        callee: site.map(|site| site.callee.clone()).unwrap_or_default(),
+        count,
+    }
+}
