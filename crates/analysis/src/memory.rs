@@ -4,7 +4,7 @@
 //! summaries. Ways through a function are followed when they are asked for, one
 //! cell at a time, since the table of all of them would be too large.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use changeling_program::{BlockId, Callee, FunctionId, Operation, Program, Site, Value};
 
@@ -257,26 +257,39 @@ impl Memory {
             .collect()
     }
 
-    /// Where the cell's contents get to from just behind `from`, or from the
-    /// function's entry.
-    pub fn spread(
+    /// What a search needs to know about a cell in a function. Used again, it
+    /// leaves out what earlier questions have already found.
+    pub fn trail(
         &self,
         program: &Program,
         calls: &Calls,
         function: FunctionId,
-        from: Option<Site>,
         cell: Cell,
-    ) -> Spread {
+    ) -> Trail {
         let events = self.events_of(program, calls, function, cell);
+        Trail {
+            function,
+            events,
+            seen: HashSet::new(),
+        }
+    }
+
+    /// Where the cell's contents get to from just behind `from`, or from the
+    /// function's entry.
+    pub fn spread(&self, program: &Program, trail: &mut Trail, from: Option<Site>) -> Spread {
+        let Trail {
+            function,
+            events,
+            seen,
+        } = trail;
         let mut spread = Spread::default();
-        let entry = program.function(function).first_block;
-        let mut seen: HashMap<BlockId, ()> = HashMap::new();
+        let entry = program.function(*function).first_block;
         let mut work: Vec<(BlockId, Option<Site>)> = vec![match from {
             Some(site) => (program.instruction(site).block, Some(site)),
             None => (entry, None),
         }];
         while let Some((block, after)) = work.pop() {
-            if after.is_none() && seen.insert(block, ()).is_some() {
+            if after.is_none() && !seen.insert(block) {
                 continue;
             }
             let own = events.get(&block).map_or(&[][..], Vec::as_slice);
@@ -313,30 +326,26 @@ impl Memory {
     }
 
     /// What the cell can hold just before `before`, or when the function returns.
-    pub fn sources(
-        &self,
-        program: &Program,
-        calls: &Calls,
-        function: FunctionId,
-        before: Option<Site>,
-        cell: Cell,
-    ) -> Sources {
-        let events = self.events_of(program, calls, function, cell);
+    pub fn sources(&self, program: &Program, trail: &mut Trail, before: Option<Site>) -> Sources {
+        let Trail {
+            function,
+            events,
+            seen,
+        } = trail;
         let mut sources = Sources::default();
-        let entry = program.function(function).first_block;
-        let mut seen: HashMap<BlockId, ()> = HashMap::new();
+        let entry = program.function(*function).first_block;
         let mut work: Vec<(BlockId, Option<Site>)> = match before {
             Some(site) => vec![(program.instruction(site).block, Some(site))],
             None => {
                 let exits = program
-                    .function(function)
+                    .function(*function)
                     .blocks()
                     .filter(|&b| program.successors(b).is_empty());
                 exits.map(|block| (block, None)).collect()
             }
         };
         while let Some((block, before)) = work.pop() {
-            if before.is_none() && seen.insert(block, ()).is_some() {
+            if before.is_none() && !seen.insert(block) {
                 continue;
             }
             let own = events.get(&block).map_or(&[][..], Vec::as_slice);
@@ -423,6 +432,13 @@ fn mixed(n: u64) -> u64 {
     let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let n = (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     (n ^ (n >> 31)).wrapping_add(0x9e37_79b9_7f4a_7c15)
+}
+
+/// One cell in one function, as far as it was followed.
+pub struct Trail {
+    function: FunctionId,
+    events: HashMap<BlockId, Vec<Event>>,
+    seen: HashSet<BlockId>,
 }
 
 struct Event {

@@ -60,9 +60,11 @@ impl Passage {
         };
         let detached = graphs.calls.detached.iter().copied();
         let unresolved = !graphs.calls.unresolved.is_empty();
-        let taken = unresolved
-            .then(|| crate::pointers::address_taken(program))
-            .unwrap_or_default();
+        let taken = if unresolved {
+            crate::pointers::address_taken(program)
+        } else {
+            Vec::new()
+        };
         let mut work: Vec<SegmentId> = Vec::new();
         let begin = |function: FunctionId, live: &mut Vec<bool>, work: &mut Vec<SegmentId>| {
             let own = flow.function(function);

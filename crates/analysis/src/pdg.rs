@@ -117,7 +117,8 @@ impl Pdg {
                 continue;
             };
             for &cell in &access.reads {
-                let sources = memory.sources(program, &graphs.calls, self.function, Some(to), cell);
+                let mut trail = memory.trail(program, &graphs.calls, self.function, cell);
+                let sources = memory.sources(program, &mut trail, Some(to));
                 let kind = Dependence::Memory {
                     variable: cell_name(program, graphs, cell),
                 };

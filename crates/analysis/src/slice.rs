@@ -7,7 +7,7 @@ use changeling_program::{BlockId, FunctionId, Operation, Program, Site, Value};
 
 use crate::flow::SegmentId;
 use crate::graphs::Graphs;
-use crate::memory::Memory;
+use crate::memory::{Memory, Trail};
 use crate::pointers::Cell;
 
 /// A program's dependences, ready for slicing.
@@ -113,6 +113,7 @@ struct Walk<'s, 'p> {
     seen: HashSet<Step>,
     work: Vec<Step>,
     decided: HashSet<SegmentId>,
+    trails: HashMap<(FunctionId, Cell), Trail>,
 }
 
 impl<'s, 'p> Walk<'s, 'p> {
@@ -123,6 +124,7 @@ impl<'s, 'p> Walk<'s, 'p> {
             seen: HashSet::new(),
             work: Vec::new(),
             decided: HashSet::new(),
+            trails: HashMap::new(),
         }
     }
 
@@ -245,9 +247,10 @@ impl<'s, 'p> Walk<'s, 'p> {
     fn spread(&mut self, function: FunctionId, from: Option<Site>, cell: Cell) {
         let slicer = self.slicer;
         let calls = &slicer.graphs.calls;
-        let spread = slicer
-            .memory
-            .spread(slicer.program, calls, function, from, cell);
+        let trail = self.trails.entry((function, cell));
+        let trail =
+            trail.or_insert_with(|| slicer.memory.trail(slicer.program, calls, function, cell));
+        let spread = slicer.memory.spread(slicer.program, trail, from);
         for site in spread.uses {
             self.reach(Step::Site(site));
         }
@@ -424,9 +427,10 @@ impl<'s, 'p> Walk<'s, 'p> {
     fn gather(&mut self, function: FunctionId, before: Option<Site>, cell: Cell) {
         let slicer = self.slicer;
         let calls = &slicer.graphs.calls;
-        let sources = slicer
-            .memory
-            .sources(slicer.program, calls, function, before, cell);
+        let trail = self.trails.entry((function, cell));
+        let trail =
+            trail.or_insert_with(|| slicer.memory.trail(slicer.program, calls, function, cell));
+        let sources = slicer.memory.sources(slicer.program, trail, before);
         for site in sources.definitions {
             self.reach(Step::Site(site));
         }

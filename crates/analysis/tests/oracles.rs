@@ -9,18 +9,17 @@ use changeling_program::{
     BinaryOp, Builder, FunctionBuilder, GlobalId, Predicate, Program, Site, Value,
 };
 
+/// (deciding line, line, side).
+type Decided = Vec<(u32, u32, String)>;
+/// (defining line, using line, variable).
+type Flows = Vec<(Option<u32>, u32, String)>;
+
 struct Example {
     program: Program,
 }
 
 impl Example {
-    fn lines(
-        &self,
-    ) -> (
-        Vec<(u32, u32, String)>,
-        Vec<u32>,
-        Vec<(Option<u32>, u32, String)>,
-    ) {
+    fn lines(&self) -> (Decided, Vec<u32>, Flows) {
         let graphs = Graphs::new(&self.program);
         let memory = Memory::new(&self.program, &graphs.pointers, &graphs.calls);
         let main = self.program.function_named("main").expect("main");

@@ -122,7 +122,11 @@ fn what_a_callee_writes_is_seen_behind_the_call() {
     let memory = Memory::new(&program, &graphs.pointers, &graphs.calls);
     let sources = |site: Site| {
         let cell = memory.access(site).expect("an access").reads[0];
-        memory.sources(&program, &graphs.calls, main, Some(site), cell)
+        memory.sources(
+            &program,
+            &mut memory.trail(&program, &graphs.calls, main, cell),
+            Some(site),
+        )
     };
     assert_eq!(sources(load).calls, [call]);
     assert!(sources(untouched).calls.is_empty());

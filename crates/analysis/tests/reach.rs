@@ -216,8 +216,8 @@ impl Reference {
         let mut work = vec![from];
         out[from] = true;
         while let Some(node) = work.pop() {
-            for next in 0..nodes {
-                if self.level[node * nodes + next] && !std::mem::replace(&mut out[next], true) {
+            for (next, seen) in out.iter_mut().enumerate() {
+                if self.level[node * nodes + next] && !std::mem::replace(seen, true) {
                     work.push(next);
                 }
             }
@@ -264,10 +264,8 @@ impl Reference {
                 let mut up = vec![changed];
                 seen[changed] = true;
                 while let Some(node) = up.pop() {
-                    for next in 0..nodes {
-                        if self.level[node * nodes + next]
-                            && !std::mem::replace(&mut seen[next], true)
-                        {
+                    for (next, known) in seen.iter_mut().enumerate() {
+                        if self.level[node * nodes + next] && !std::mem::replace(known, true) {
                             up.push(next);
                         }
                     }

@@ -60,7 +60,7 @@ pub fn compare(base: &Program, head: &Program, sources: &Sources) -> ChangeSet {
     set.added = unmatched(head, matches.iter().map(|pair| pair.head));
     set.deleted = unmatched(base, matches.iter().map(|pair| pair.base));
     set.hunks = text.hunks;
-    set.changes.sort_by_key(|change| order(change));
+    set.changes.sort_by_key(order);
     for (index, change) in set.changes.iter_mut().enumerate() {
         change.id = ChangeId(index as u32);
     }

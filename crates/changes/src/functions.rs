@@ -33,7 +33,7 @@ pub fn match_functions(base: &Program, head: &Program) -> Vec<Match> {
         base,
         head,
     };
-    let rounds: [(fn(&Card) -> Option<u64>, Reason); 5] = [
+    let rounds: [(KeyOf, Reason); 5] = [
         (
             |c| Some(hash(&(&c.name, c.signature, &c.file, c.body))),
             Reason::Name,
@@ -63,6 +63,9 @@ pub fn match_functions(base: &Program, head: &Program) -> Vec<Match> {
 fn equal_bodies(card: &Card) -> Option<u64> {
     (card.size >= 2).then(|| hash(&("body", card.signature, card.anonymous)))
 }
+
+/// What functions are compared by; `None` leaves one out.
+type KeyOf = fn(&Card) -> Option<u64>;
 
 /// What is known about a function without comparing it.
 struct Card {
@@ -139,7 +142,7 @@ struct Matcher {
 impl Matcher {
     /// Pairs the unmatched with equal keys. Where several share a key they are
     /// taken in order, except by similarity, where that would be a guess.
-    fn pair_by(&mut self, key: fn(&Card) -> Option<u64>, reason: Reason) {
+    fn pair_by(&mut self, key: KeyOf, reason: Reason) {
         let base = grouped(&self.base, &self.base_free, key);
         let head = grouped(&self.head, &self.head_free, key);
         for (key, left) in &base {
@@ -189,11 +192,7 @@ impl Matcher {
     }
 }
 
-fn grouped(
-    version: &Version,
-    free: &[bool],
-    key: fn(&Card) -> Option<u64>,
-) -> BTreeMap<u64, Vec<usize>> {
+fn grouped(version: &Version, free: &[bool], key: KeyOf) -> BTreeMap<u64, Vec<usize>> {
     let mut groups: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for (n, card) in version
         .functions

@@ -1,6 +1,6 @@
 //! From instructions to constraints.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
 use changeling_program::{
     Call, Callee, Constant, ConstantId, FunctionId, GlobalId, Instruction, Operation, Program,
@@ -8,7 +8,7 @@ use changeling_program::{
 };
 
 use super::objects::{ObjectId, Objects, Origin};
-use super::solver::{Arrival, Solver, Use};
+use super::solver::{Solver, Use};
 use super::{NodeId, Pointers};
 use crate::library;
 
@@ -74,11 +74,11 @@ impl Layout {
     }
 
     /// What an external function called here has in hands.
-    fn gifts(&self, site: Site) -> NodeId {
+    pub(super) fn gifts(&self, site: Site) -> NodeId {
         NodeId(self.sites + site.index() as u32)
     }
 
-    fn argument(&self, function: FunctionId, n: u32) -> Option<NodeId> {
+    pub(super) fn argument(&self, function: FunctionId, n: u32) -> Option<NodeId> {
         let known = n < self.parameters[function.index()];
         known.then(|| NodeId(self.arguments[function.index()] + n))
     }
@@ -91,9 +91,6 @@ impl Layout {
         NodeId(self.variadic + function.0)
     }
 }
-
-/// A copy between more pairs of places than this joins them all.
-const MANY_COPIES: usize = 64;
 
 pub fn generate(program: &Program) -> Pointers {
     let layout = Layout::new(program);
@@ -125,19 +122,19 @@ pub fn generate(program: &Program) -> Pointers {
     }
 }
 
-struct Generator<'p> {
-    program: &'p Program,
-    layout: Layout,
-    solver: Solver,
-    objects: Objects,
-    callees: BTreeSet<(Site, FunctionId)>,
-    callbacks: BTreeSet<(Site, FunctionId)>,
+pub(super) struct Generator<'p> {
+    pub(super) program: &'p Program,
+    pub(super) layout: Layout,
+    pub(super) solver: Solver,
+    pub(super) objects: Objects,
+    pub(super) callees: BTreeSet<(Site, FunctionId)>,
+    pub(super) callbacks: BTreeSet<(Site, FunctionId)>,
     /// Memory copied from one pointer's target to another's: (to, from).
-    copies: Vec<(NodeId, NodeId)>,
+    pub(super) copies: Vec<(NodeId, NodeId)>,
 }
 
 impl Generator<'_> {
-    fn cell(&mut self, object: ObjectId, offset: u64) -> NodeId {
+    pub(super) fn cell(&mut self, object: ObjectId, offset: u64) -> NodeId {
         self.solver.cell(&mut self.objects, object, offset)
     }
 
@@ -361,7 +358,7 @@ impl Generator<'_> {
         }
     }
 
-    fn enter(
+    pub(super) fn enter(
         &mut self,
         site: Site,
         instruction: &Instruction,
@@ -483,150 +480,6 @@ impl Generator<'_> {
                 }
             }
         }
-    }
-
-    /// Until nothing is new: function pointers that arrive at calls bring new
-    /// constraints, and so do cells that appear in copied memory.
-    fn solve(&mut self) {
-        let mut copied: HashSet<(NodeId, NodeId)> = HashSet::new();
-        loop {
-            let arrivals = self.solver.run(&mut self.objects, self.program);
-            let mut progress = false;
-            for arrival in arrivals {
-                progress |= self.arrive(arrival);
-            }
-            for n in 0..self.copies.len() {
-                let (to, from) = self.copies[n];
-                progress |= self.copy_memory(to, from, &mut copied);
-            }
-            if !progress {
-                return;
-            }
-        }
-    }
-
-    /// Returns whether the call was not known yet.
-    fn arrive(&mut self, arrival: Arrival) -> bool {
-        let (object, _) = self.objects.place(self.solver.cell_of(arrival.target));
-        let Origin::Function(callee) = self.objects.get(object).origin else {
-            return false;
-        };
-        let instruction = self.program.instruction(arrival.site);
-        let caller = self.program.function_of(arrival.site);
-        if arrival.callback {
-            let new = self.program.function(callee).is_defined()
-                && self.callbacks.insert((arrival.site, callee));
-            if new {
-                let gifts = self.layout.gifts(arrival.site);
-                for n in 0..self.program.function(callee).parameters.len() as u32 {
-                    if let Some(node) = self.layout.argument(callee, n) {
-                        self.solver.copy(gifts, node);
-                    }
-                }
-            }
-            return new;
-        }
-        let new = self.accepts(callee, instruction) && self.callees.insert((arrival.site, callee));
-        if new {
-            self.enter(arrival.site, instruction, caller, callee);
-        }
-        new
-    }
-
-    /// Whether the call passes what the function takes.
-    fn accepts(&self, callee: FunctionId, instruction: &Instruction) -> bool {
-        let function = self.program.function(callee);
-        let variadic = matches!(
-            self.program.ty(function.signature).shape,
-            Shape::Function { variadic: true, .. }
-        );
-        let (given, taken) = (instruction.operands.len(), function.parameters.len());
-        given == taken || (variadic && given > taken)
-    }
-
-    /// Calls whose pointer comes from nowhere known: any function of that type
-    /// whose address is taken.
-    fn by_type(&mut self) {
-        let mut taken: HashMap<TypeId, Vec<FunctionId>> = HashMap::new();
-        for id in address_taken(self.program) {
-            taken
-                .entry(self.program.function(id).signature)
-                .or_default()
-                .push(id);
-        }
-        let resolved: HashSet<Site> = self.callees.iter().map(|&(site, _)| site).collect();
-        for site in self.program.sites() {
-            let instruction = self.program.instruction(site);
-            let Some(Call {
-                callee: Callee::Indirect(_),
-                signature,
-                ..
-            }) = instruction.call()
-            else {
-                continue;
-            };
-            if resolved.contains(&site) {
-                continue;
-            }
-            for &callee in taken.get(signature).map_or(&[][..], Vec::as_slice) {
-                if self.callees.insert((site, callee)) {
-                    self.enter(site, instruction, self.program.function_of(site), callee);
-                }
-            }
-        }
-    }
-
-    /// Cell by cell, keeping distances. Returns whether anything was new.
-    fn copy_memory(
-        &mut self,
-        to: NodeId,
-        from: NodeId,
-        done: &mut HashSet<(NodeId, NodeId)>,
-    ) -> bool {
-        let mut progress = false;
-        let targets = self.solver.set(to);
-        let sources = self.solver.set(from);
-        if targets.len() * sources.len() > MANY_COPIES {
-            return self.join_memory(targets.into_iter().chain(sources).collect());
-        }
-        for &source in &sources {
-            let (object, start) = self.objects.place(source);
-            for cell in self.objects.cells_of(object).collect::<Vec<_>>() {
-                let (_, offset) = self.objects.place(self.solver.cell_of(cell));
-                if offset < start || self.solver.set(cell).is_empty() {
-                    continue;
-                }
-                for &target in &targets {
-                    let (other, first) = self.objects.place(self.solver.cell_of(target));
-                    let copy = self.cell(other, first + offset - start);
-                    if done.insert((self.solver.cell_of(cell), copy)) {
-                        self.solver.copy(cell, copy);
-                        progress = true;
-                    }
-                }
-            }
-        }
-        progress
-    }
-}
-
-impl Generator<'_> {
-    /// All that these cells' objects contain becomes one.
-    fn join_memory(&mut self, cells: Vec<NodeId>) -> bool {
-        let objects: BTreeSet<ObjectId> = cells
-            .into_iter()
-            .map(|cell| self.objects.place(cell).0)
-            .collect();
-        let cells: Vec<NodeId> = objects
-            .into_iter()
-            .flat_map(|object| self.objects.cells_of(object))
-            .collect();
-        let pairs = cells.windows(2);
-        let mut progress = false;
-        for pair in pairs {
-            progress |= self.solver.unite(pair[0], pair[1]);
-        }
-        progress
     }
 }
 

@@ -5,6 +5,7 @@
 //! cells by offset. Elements of an array that is indexed by a variable share
 //! their cells.
 
+mod closure;
 mod constraints;
 mod objects;
 mod solver;
