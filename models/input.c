@@ -223,7 +223,9 @@ size_t __mdl_input_read(struct input *input, void *to, size_t n) {
         input->clamped = true;
         input->cut = input->at > __chg_stream_length(input->stream);
         if (plain(input->cut)) input->file->_flags |= EOF_FLAG;
-        return back + count;
+        // What lies behind the count is as it was before, so which bytes are new
+        // is part of the path.
+        return back + (size_t)pin(count);
     }
     // The file is no longer what the stream says.
     input->at += taken;

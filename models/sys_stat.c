@@ -85,7 +85,8 @@ void *__model_mmap(void *where, size_t n, int protection, int flags, int fd, off
     __chg_clear(memory, n);
     int stream = (flags & MAP_ANONYMOUS) || fd < 0 ? -1 : __chg_fd_stream(fd);
     if (stream < 0) return memory;
-    uint64_t length = __chg_concrete_length(stream);
+    // Behind the end of the file the last page holds zeros.
+    uint64_t length = pin(__chg_stream_length(stream));
     if ((uint64_t)offset >= length) return memory;
     uint64_t known = length - (uint64_t)offset;
     __chg_label_input(memory, known < n ? known : n, stream, (uint64_t)offset);

@@ -36,7 +36,7 @@ ssize_t __model_pread(int fd, void *to, size_t n, off_t offset) {
         __chg_label_input(to, known < (uint64_t)got ? known : (uint64_t)got, stream, (uint64_t)offset);
     }
     uint64_t count = __mdl_left(stream, (uint64_t)offset, n);
-    return (ssize_t)plain(count) == got ? (ssize_t)count : got;
+    return (ssize_t)plain(count) == got ? (ssize_t)pin(count) : got;
 }
 
 ssize_t __model_pread64(int fd, void *to, size_t n, off_t offset) {
