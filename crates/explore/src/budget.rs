@@ -59,7 +59,7 @@ impl Budget {
             return Some(Stopped::Time);
         }
         // Looking costs a system call.
-        if runs % 32 == 0
+        if runs.is_multiple_of(32)
             && let (Some(most), Some(used)) = (self.memory, resident())
             && used >= most
         {

@@ -120,7 +120,8 @@ impl Tree {
         Tree { nodes: vec![root] }
     }
 
-    pub fn len(&self) -> usize {
+    /// Number of nodes; there is always a root.
+    pub fn size(&self) -> usize {
         self.nodes.len()
     }
 

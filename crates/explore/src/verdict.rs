@@ -21,7 +21,7 @@ pub(crate) fn conclude(
     let sample = state.sample();
     state.series.push(sample);
     state.stats.seconds = sample.seconds;
-    state.stats.tree_nodes = state.tree.len() as u64;
+    state.stats.tree_nodes = state.tree.size() as u64;
     state.stats.expressions = state.arena.len() as u64;
     state.stats.waiting = state.frontier.len() as u64;
     let saved = Saved {

@@ -25,11 +25,14 @@ pub enum Stop {
     TimedOut,
 }
 
+/// All of a node but its concrete value.
+type Meaning = (u8, u8, u16, u32, u32, u32, u64);
+
 #[derive(Clone)]
 pub struct Machine {
     input: Input,
     nodes: Vec<Node>,
-    known: HashMap<(u8, u8, u16, u32, u32, u32, u64), u32>,
+    known: HashMap<Meaning, u32>,
     events: Vec<Event>,
     strings: Vec<u8>,
     stdout: Vec<u8>,
