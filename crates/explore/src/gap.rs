@@ -60,6 +60,8 @@ pub enum Gap {
     Diverged,
     /// The same decisions led to different next ones.
     Inconsistent,
+    /// A random input took a pair of paths that the search had not foreseen.
+    Unforeseen,
     /// Outputs can differ in ways that normalisation hides.
     HiddenByNormalisation,
     /// A difference that could not be confirmed.
@@ -98,6 +100,7 @@ impl Gap {
             Gap::Unknown => "solver gave up",
             Gap::Diverged => "solution did not take the predicted path",
             Gap::Inconsistent => "same decisions, different continuation",
+            Gap::Unforeseen => "a random input went where the search had not been",
             Gap::HiddenByNormalisation => "output difference hidden by normalisation",
             Gap::Unconfirmed => "difference that could not be confirmed",
             Gap::Unstable => "version that disagrees with itself",

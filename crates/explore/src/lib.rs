@@ -20,6 +20,7 @@ mod number;
 pub mod outcome;
 mod output;
 pub mod path;
+mod probe;
 pub mod reduce;
 pub mod runner;
 pub mod search;

@@ -7,6 +7,7 @@ use crate::gap::Gap;
 use crate::guide::Guide;
 use crate::normalise::Normaliser;
 use crate::outcome::{Listener, Outcome, Progress, Saved};
+use crate::probe;
 use crate::reduce;
 use crate::runner::{PairRunner, RunError, Side, Variant};
 use crate::solve::Attempt;
@@ -107,6 +108,7 @@ impl Search {
                 checking: None,
                 last_progress: None,
                 failures: 0,
+                probing: false,
             }),
             changed: Condvar::new(),
             settings: self.settings,
@@ -180,6 +182,8 @@ struct Inner<'a> {
     checking: Option<Vec<RunId>>,
     last_progress: Option<Instant>,
     failures: u32,
+    /// The search is exhausted and random inputs are putting it to the test.
+    probing: bool,
 }
 
 enum Job {
@@ -256,6 +260,11 @@ impl<'a> Shared<'a> {
             if let Some(job) = inner.next_check() {
                 return Some(job);
             }
+            if inner.in_flight == 0 && inner.wants_probes() {
+                let seed = self.settings.seed;
+                inner.start_probes(&self.subject.shape, seed);
+                continue;
+            }
             if inner.in_flight == 0 {
                 inner.stopped = Some(Stopped::Exhausted);
                 return None;
@@ -278,6 +287,9 @@ impl<'a> Shared<'a> {
             let mut inner = self.lock();
             inner.state.stats.run_seconds += took;
             let absorbed = inner.state.absorb(input, &runs, origin);
+            if inner.probing && absorbed.is_new_pair {
+                inner.state.note(Gap::Unforeseen);
+            }
             inner.listener.input(absorbed.run, input);
             inner.report(false);
             let [base, head] = runs;
@@ -309,7 +321,10 @@ impl<'a> Shared<'a> {
         input: &Input,
         traced: &[Observation; 2],
     ) -> Result<(), RunError> {
-        let testimony = witness::hear(runner, &self.subject.normaliser, input)?;
+        let mut counted = Counted { runner, replays: 0 };
+        let testimony = witness::hear(&mut counted, &self.subject.normaliser, input);
+        self.lock().state.stats.replays += counted.replays;
+        let testimony = testimony?;
         if let Testimony::Confirmed { seen, .. }
         | Testimony::Undefined { seen, .. }
         | Testimony::Suspected { seen, .. } = &testimony
@@ -483,6 +498,28 @@ impl<'a> Shared<'a> {
 }
 
 impl Inner<'_> {
+    /// Whether everything else says "equivalent".
+    fn wants_probes(&self) -> bool {
+        let findings = &self.state.findings;
+        !self.probing && self.state.gaps.is_empty() && findings.differences.is_empty()
+    }
+
+    fn start_probes(&mut self, shape: &Input, seed: u64) {
+        self.probing = true;
+        let corpus: Vec<&Input> = self
+            .state
+            .corpus
+            .iter()
+            .map(|ran| ran.input.as_ref())
+            .collect();
+        let probes = probe::inputs(shape, &corpus, seed);
+        let new = probes
+            .into_iter()
+            .filter(|input| self.state.known(input).is_none());
+        let new: Vec<Input> = new.collect();
+        self.state.given.extend(new);
+    }
+
     fn fail(&mut self, error: RunError) {
         self.state.note(Gap::RunFailed);
         self.failures += 1;
