@@ -1,24 +1,29 @@
-//! The node table: append-only, hash-consed.
+//! The node table: append-only, and equal nodes made close together are one.
 
 use crate::{libc, lock, state};
 use trace::node::{A_CONST, B_CONST, Label, MAX_LABEL, Node, Op};
 
-/// Open-addressing index from node contents to label. Private to the run: after
-/// `fork` each child starts without one.
-struct Index {
-    slots: *mut u32,
-    /// Number of slots less one; the number is a power of two.
-    mask: usize,
-    used: usize,
+/// Which nodes were made lately, by a hash of their contents. It forgets: a node
+/// that was made long ago may be made again, which costs a little room, and the
+/// reader of the trace finds the two equal. A table of all nodes would cost each
+/// node one or two misses of the processor's cache, most of the time of tracing.
+/// Private to the run: after `fork` each child starts with none.
+struct Recent {
+    slots: *mut Slot,
 }
 
-static mut INDEX: Index = Index {
+#[derive(Clone, Copy)]
+struct Slot {
+    /// More of the hash, so that the node itself is looked at only if it is likely the same.
+    tag: u32,
+    label: Label,
+}
+
+static mut RECENT: Recent = Recent {
     slots: core::ptr::null_mut(),
-    mask: 0,
-    used: 0,
 };
 
-const FIRST_SLOTS: usize = 1 << 14;
+const SLOTS: usize = 1 << 16;
 
 #[inline(always)]
 pub fn node(label: Label) -> &'static Node {
@@ -40,21 +45,19 @@ pub fn intern(new: Node) -> Label {
     };
     let header = state::header();
     header.nodes_requested += 1;
-    let index = unsafe { &mut *(&raw mut INDEX) };
-    if index.used * 2 >= index.mask && !grow(index) {
-        header.nodes_refused += 1;
-        return 0;
+    let recent = unsafe { &mut *(&raw mut RECENT) };
+    if recent.slots.is_null() {
+        recent.slots = libc::zeroed(SLOTS * size_of::<Slot>()) as *mut Slot;
+        if recent.slots.is_null() {
+            header.nodes_refused += 1;
+            return 0;
+        }
     }
-    let mut slot = hash(&new) as usize & index.mask;
-    loop {
-        let label = unsafe { *index.slots.add(slot) };
-        if label == 0 {
-            break;
-        }
-        if same(node(label), &new) {
-            return label;
-        }
-        slot = (slot + 1) & index.mask;
+    let hash = hash(&new);
+    let tag = (hash >> 32) as u32;
+    let slot = unsafe { &mut *recent.slots.add(hash as usize & (SLOTS - 1)) };
+    if slot.tag == tag && slot.label != 0 && same(node(slot.label), &new) {
+        return slot.label;
     }
     let count = header.node_count;
     if count >= header.node_capacity || count > MAX_LABEL as u64 {
@@ -64,11 +67,13 @@ pub fn intern(new: Node) -> Label {
     unsafe {
         state::at::<Node>(header.nodes)
             .add(count as usize)
-            .write(new);
-        *index.slots.add(slot) = count as u32;
-    }
+            .write(new)
+    };
+    *slot = Slot {
+        tag,
+        label: count as Label,
+    };
     header.node_count = count + 1;
-    index.used += 1;
     count as Label
 }
 
@@ -139,36 +144,7 @@ fn hash(node: &Node) -> u64 {
     let mixed = x.wrapping_mul(0x9e37_79b9_7f4a_7c15)
         ^ y.wrapping_mul(0xc2b2_ae3d_27d4_eb4f).rotate_left(29)
         ^ z.wrapping_mul(0xd6e8_feb8_6659_fd93).rotate_left(41);
-    (mixed ^ (mixed >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20
-}
-
-#[cold]
-fn grow(index: &mut Index) -> bool {
-    let slots = if index.slots.is_null() {
-        FIRST_SLOTS
-    } else {
-        (index.mask + 1) * 4
-    };
-    let fresh = libc::zeroed(slots * 4) as *mut u32;
-    if fresh.is_null() {
-        return false;
-    }
-    let mask = slots - 1;
-    if !index.slots.is_null() {
-        for old in 0..=index.mask {
-            let label = unsafe { *index.slots.add(old) };
-            if label == 0 {
-                continue;
-            }
-            let mut slot = hash(node(label)) as usize & mask;
-            while unsafe { *fresh.add(slot) } != 0 {
-                slot = (slot + 1) & mask;
-            }
-            unsafe { *fresh.add(slot) = label };
-        }
-        unsafe { libc::munmap(index.slots.cast(), (index.mask + 1) * 4) };
-    }
-    index.slots = fresh;
-    index.mask = mask;
-    true
+    (mixed ^ (mixed >> 32))
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        .rotate_left(32)
 }
