@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 /// Subcommands that are passed on as they are; everything else is a `run`.
-const OTHERS: &[&str] = &["run", "replay", "accept", "export", "doctor", "help", "trace"];
+const OTHERS: &[&str] = &[
+    "run", "replay", "accept", "export", "doctor", "help", "trace",
+];
 
 fn main() -> ExitCode {
     let mut arguments: Vec<_> = std::env::args_os().skip(1).collect();
@@ -14,7 +16,9 @@ fn main() -> ExitCode {
     if arguments.first().is_some_and(|first| first == "changeling") {
         arguments.remove(0);
     }
-    let first = arguments.first().map(|first| first.to_string_lossy().into_owned());
+    let first = arguments
+        .first()
+        .map(|first| first.to_string_lossy().into_owned());
     let program = beside();
     let mut command = Command::new(&program);
     match first.as_deref() {
@@ -32,5 +36,7 @@ fn main() -> ExitCode {
 fn beside() -> PathBuf {
     let here = std::env::current_exe().ok();
     let beside = here.map(|path| path.with_file_name("changeling"));
-    beside.filter(|path| path.is_file()).unwrap_or_else(|| "changeling".into())
+    beside
+        .filter(|path| path.is_file())
+        .unwrap_or_else(|| "changeling".into())
 }

@@ -37,7 +37,11 @@ const JSON_PAUSE: Duration = Duration::from_secs(1);
 
 impl Display {
     pub fn new(mode: Mode) -> Display {
-        Display { mode, shown: false, last_line: None }
+        Display {
+            mode,
+            shown: false,
+            last_line: None,
+        }
     }
 
     pub fn status(&mut self, text: &str) {
@@ -50,7 +54,10 @@ impl Display {
         match self.mode {
             Mode::Live => self.overwrite(&line(progress)),
             Mode::JsonLines => {
-                if self.last_line.is_none_or(|last| last.elapsed() >= JSON_PAUSE) {
+                if self
+                    .last_line
+                    .is_none_or(|last| last.elapsed() >= JSON_PAUSE)
+                {
                     self.last_line = Some(Instant::now());
                     let sample = &progress.sample;
                     self.event(&serde_json::json!({

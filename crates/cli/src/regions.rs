@@ -5,7 +5,7 @@ use crate::runner::Watcher;
 use crate::version::Version;
 use changeling_build::Built;
 use changeling_changes::{Change, ChangeSet, Lines, Sources, compare};
-use changeling_program::{FileId, Program, Site, read};
+use changeling_program::{FileId, Operation, Program, Site, read};
 use changeling_report::results::{self, LineRange, Side, SourceFile};
 use changeling_trace::input::Input;
 use changeling_trace::sites::SiteTable;
@@ -51,18 +51,28 @@ impl Regions {
             texts(&base, &versions[0].built),
             texts(&head, &versions[1].built),
         ];
-        let sources = Sources { base: by_number(&base, &texts[0]), head: by_number(&head, &texts[1]) };
+        let sources = Sources {
+            base: by_number(&base, &texts[0]),
+            head: by_number(&head, &texts[1]),
+        };
         let set = compare(&base, &head, &sources);
         let tables = [&versions[0].sites, &versions[1].sites];
+        let programs = [&base, &head];
         let blocks = set.changes.iter().map(|change| {
             let sides = [&change.base, &change.head];
-            [0, 1].map(|side| blocks_of(tables[side], &sides[side].modified))
+            [0, 1].map(|at| blocks_of(tables[at], &doing(programs[at], &sides[at].modified)))
         });
         let blocks: Vec<_> = blocks.collect();
-        let changes = set.changes.iter().map(|change| described(change, &set, [&base, &head], &texts));
+        let changes = set
+            .changes
+            .iter()
+            .map(|change| described(change, &set, [&base, &head], &texts));
         Ok(Regions {
             changes: changes.collect(),
-            seen: Mutex::new(Seen { runs: vec![0; blocks.len()], entered: HashMap::new() }),
+            seen: Mutex::new(Seen {
+                runs: vec![0; blocks.len()],
+                entered: HashMap::new(),
+            }),
             blocks,
             texts,
         })
@@ -72,7 +82,11 @@ impl Regions {
     pub fn entered(&self, input: &Input) -> Vec<results::Change> {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let entered = seen.entered.get(&key(input)).map_or(&[][..], Vec::as_slice);
-        entered.iter().filter_map(|&n| self.changes.get(n as usize)).cloned().collect()
+        entered
+            .iter()
+            .filter_map(|&n| self.changes.get(n as usize))
+            .cloned()
+            .collect()
     }
 
     /// All changes, each with the number of runs that entered it.
@@ -80,7 +94,10 @@ impl Regions {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let counted = self.changes.iter().zip(&seen.runs);
         counted
-            .map(|(change, &runs)| results::Change { runs: Some(runs), ..change.clone() })
+            .map(|(change, &runs)| results::Change {
+                runs: Some(runs),
+                ..change.clone()
+            })
             .collect()
     }
 
@@ -95,7 +112,10 @@ impl Regions {
                 }
             }
         }
-        (all.len() as u64, all.values().filter(|executed| **executed).count() as u64)
+        (
+            all.len() as u64,
+            all.values().filter(|executed| **executed).count() as u64,
+        )
     }
 
     /// Source views around the changes, for both versions.
@@ -114,7 +134,9 @@ impl Regions {
                 }
             }
             for (file, ranges) in changed {
-                let Some(text) = self.texts[at].get(file) else { continue };
+                let Some(text) = self.texts[at].get(file) else {
+                    continue;
+                };
                 let known = lines.get(file);
                 let executable = known.into_iter().flatten().map(|(line, _)| *line).collect();
                 let covered: BTreeSet<u32> = known
@@ -140,7 +162,9 @@ impl Regions {
     /// A line of a version's source, without the space around it.
     pub fn line(&self, side: usize, file: &str, line: u32) -> Option<&str> {
         let text = self.texts[side].get(&source_name(file))?;
-        text.lines().nth(line.checked_sub(1)? as usize).map(str::trim)
+        text.lines()
+            .nth(line.checked_sub(1)? as usize)
+            .map(str::trim)
     }
 }
 
@@ -169,7 +193,28 @@ impl Watcher for Regions {
 }
 
 fn key(input: &Input) -> Vec<Vec<u8>> {
-    input.streams.iter().map(|stream| stream.bytes.clone()).collect()
+    input
+        .streams
+        .iter()
+        .map(|stream| stream.bytes.clone())
+        .collect()
+}
+
+/// Where paths meet, instructions that only choose a value are modified along
+/// with a branch before them; being there is not entering the change.
+fn doing(program: &Program, sites: &[Site]) -> Vec<Site> {
+    let chooses =
+        |site: &&Site| matches!(program.instruction(**site).operation, Operation::Phi { .. });
+    let doing: Vec<Site> = sites
+        .iter()
+        .filter(|site| !chooses(site))
+        .copied()
+        .collect();
+    if doing.is_empty() {
+        sites.to_vec()
+    } else {
+        doing
+    }
 }
 
 /// Numbers of the coverage bytes of the blocks that hold these sites.
@@ -201,8 +246,14 @@ fn executed_lines(table: &SiteTable, coverage: &[u8]) -> BTreeMap<String, BTreeM
     for (number, block) in table.blocks.iter().enumerate() {
         let executed = coverage.get(number).is_some_and(|byte| *byte != 0);
         for &(file, line) in &block.lines {
-            let Some(name) = names.get(file as usize).filter(|_| line > 0) else { continue };
-            let known = lines.entry(name.clone()).or_default().entry(line).or_default();
+            let Some(name) = names.get(file as usize).filter(|_| line > 0) else {
+                continue;
+            };
+            let known = lines
+                .entry(name.clone())
+                .or_default()
+                .entry(line)
+                .or_default();
             *known |= executed;
         }
     }
@@ -218,10 +269,15 @@ pub fn source_name(file: &str) -> String {
 fn texts(program: &Program, built: &Built) -> BTreeMap<String, String> {
     let mut texts = BTreeMap::new();
     for file in &program.files {
-        let Some(name) = Built::source_name(&file.directory, &file.name) else { continue };
+        let Some(name) = Built::source_name(&file.directory, &file.name) else {
+            continue;
+        };
         let path: PathBuf = built.source_root.join(&name);
         if let Ok(bytes) = std::fs::read(path) {
-            texts.insert(name.display().to_string(), String::from_utf8_lossy(&bytes).into_owned());
+            texts.insert(
+                name.display().to_string(),
+                String::from_utf8_lossy(&bytes).into_owned(),
+            );
         }
     }
     texts
@@ -264,16 +320,27 @@ fn described(
     let base = sides[0].filter(|lines| lines.count > 0);
     let head = sides[1];
     // What is gone from head shows up where it was.
-    let shown = head.map(|lines| (1, lines)).or(sides[0].map(|lines| (0, lines)));
+    let shown = head
+        .map(|lines| (1, lines))
+        .or(sides[0].map(|lines| (0, lines)));
     let function = change
         .head
         .function
         .map(|id| programs[1].function(id).name.clone())
-        .or_else(|| change.base.function.map(|id| programs[0].function(id).name.clone()));
+        .or_else(|| {
+            change
+                .base
+                .function
+                .map(|id| programs[0].function(id).name.clone())
+        });
     let mut text = String::new();
     for (side, lines, sign) in [(0, sides[0], '-'), (1, sides[1], '+')] {
-        let Some(lines) = lines.filter(|lines| lines.count > 0) else { continue };
-        let Some(source) = texts[side].get(&name(side, lines)) else { continue };
+        let Some(lines) = lines.filter(|lines| lines.count > 0) else {
+            continue;
+        };
+        let Some(source) = texts[side].get(&name(side, lines)) else {
+            continue;
+        };
         let first = lines.first.saturating_sub(1) as usize;
         for line in source.lines().skip(first).take(lines.count as usize) {
             text.push_str(&format!("{sign}{line}\n"));

@@ -74,14 +74,12 @@ impl Recorder {
         notes: Vec<String>,
     ) -> (Results, OutputDirectory) {
         self.display.clear();
-        for difference in &outcome.differences {
-            self.save(difference);
-        }
+        let shown = self.merge(&outcome.differences);
         let mut results = self.results.clone();
         results.stopped = stopped(outcome.stopped);
         results.error.clone_from(&outcome.error);
         results.stats = stats(outcome);
-        self.place(&mut results, outcome.differences.iter().map(|difference| difference.id));
+        self.place(&mut results, shown.into_iter());
         results.verdict = match outcome.verdict {
             Verdict::Differences if results.differences.is_empty() => results::Verdict::NoneFound,
             Verdict::Differences => results::Verdict::Differences,
@@ -89,7 +87,11 @@ impl Recorder {
             Verdict::Equivalent => results::Verdict::Equivalent,
             Verdict::CouldNotRun => results::Verdict::CouldNotRun,
         };
-        results.suspected = outcome.suspected.iter().map(|s| suspected(s, &self.regions)).collect();
+        results.suspected = outcome
+            .suspected
+            .iter()
+            .map(|s| suspected(s, &self.regions))
+            .collect();
         results.unstable = outcome.unstable.iter().map(unstable).collect();
         results.undefined = outcome.undefined.iter().map(undefined).collect();
         results.changes = self.regions.counted();
@@ -116,10 +118,50 @@ impl Recorder {
         (results, self.out)
     }
 
+    /// The last word on every difference. Groups that came down to the same small
+    /// input are one thing to a reader. Gives the numbers of those to show, in order.
+    fn merge(&mut self, found: &[Difference]) -> Vec<u32> {
+        let mut shown: Vec<(u32, results::Difference)> = Vec::new();
+        for difference in found {
+            let described = self.described(difference);
+            let twin = shown.iter_mut().find(|(_, other)| {
+                other.kind == described.kind
+                    && other.input == described.input
+                    && self.is_accepted(other) == self.is_accepted(&described)
+            });
+            let Some((_, other)) = twin else {
+                shown.push((difference.id, described));
+                continue;
+            };
+            other.group_size += described.group_size;
+            if !groups(&other.group).any(|group| group == described.group) {
+                other.group = format!("{}\n{}", other.group, described.group);
+            }
+            if let Some((_, folder)) = self.cases.remove(&difference.id)
+                && !folder.is_empty()
+            {
+                let _ = std::fs::remove_dir_all(self.out.path().join(folder));
+            }
+        }
+        let order = shown.iter().map(|(id, _)| *id).collect();
+        for (id, difference) in shown {
+            self.put(id, difference);
+        }
+        order
+    }
+
+    fn is_accepted(&self, difference: &results::Difference) -> bool {
+        groups(&difference.group).all(|group| self.accepted.find(group).is_some())
+    }
+
     /// Saves a difference as a case, unless it was accepted.
     fn save(&mut self, found: &Difference) {
-        let mut difference = self.described(found);
-        if self.accepted.find(&difference.group).is_none() {
+        let difference = self.described(found);
+        self.put(found.id, difference);
+    }
+
+    fn put(&mut self, id: u32, mut difference: results::Difference) {
+        if !self.is_accepted(&difference) {
             let case = Case::of(&difference, &self.results.versions);
             match self.out.add_case(&case) {
                 Ok(folder) => difference.case = folder,
@@ -127,7 +169,7 @@ impl Recorder {
             }
         }
         let folder = difference.case.clone();
-        let before = self.cases.insert(found.id, (difference, folder.clone()));
+        let before = self.cases.insert(id, (difference, folder.clone()));
         // A better input may have changed the case's name.
         if let Some((_, old)) = before.filter(|(_, old)| !old.is_empty() && *old != folder) {
             let _ = std::fs::remove_dir_all(self.out.path().join(old));
@@ -168,7 +210,10 @@ impl Recorder {
             if spot.file.is_empty() {
                 return "end".to_owned();
             }
-            let text = self.regions.line(side.index(), &spot.file, spot.line).unwrap_or_default();
+            let text = self
+                .regions
+                .line(side.index(), &spot.file, spot.line)
+                .unwrap_or_default();
             format!("{}: {text}", spot.function)
         };
         let slug = found.kind().slug();
@@ -184,11 +229,13 @@ impl Recorder {
     /// Differences in the order given; accepted ones apart.
     fn place(&self, results: &mut Results, order: impl Iterator<Item = u32>) {
         results.differences.clear();
-        let mut groups: HashMap<String, (String, u64)> = HashMap::new();
+        let mut accepted: HashMap<String, (String, u64)> = HashMap::new();
         for id in order {
-            let Some((difference, _)) = self.cases.get(&id) else { continue };
-            if self.accepted.find(&difference.group).is_some() {
-                let entry = groups
+            let Some((difference, _)) = self.cases.get(&id) else {
+                continue;
+            };
+            if self.is_accepted(difference) {
+                let entry = accepted
                     .entry(difference.group.clone())
                     .or_insert_with(|| (difference.title.clone(), 0));
                 entry.1 += difference.group_size;
@@ -196,9 +243,13 @@ impl Recorder {
                 results.differences.push(difference.clone());
             }
         }
-        let mut groups: Vec<results::AcceptedGroup> = groups
+        let mut groups: Vec<results::AcceptedGroup> = accepted
             .into_iter()
-            .map(|(group, (title, count))| results::AcceptedGroup { group, title, count })
+            .map(|(group, (title, count))| results::AcceptedGroup {
+                group,
+                title,
+                count,
+            })
             .collect();
         groups.sort_by(|a, b| a.group.cmp(&b.group));
         let count = groups.iter().map(|group| group.count).sum();
@@ -258,7 +309,8 @@ impl Listener for Recorder {
         let is_new = !self.cases.contains_key(&difference.id);
         self.save(difference);
         if let Some((shown, _)) = self.cases.get(&difference.id).filter(|_| is_new) {
-            self.display.event(&serde_json::json!({ "event": "difference", "difference": shown }));
+            self.display
+                .event(&serde_json::json!({ "event": "difference", "difference": shown }));
         }
         if is_new {
             self.snapshot();
@@ -266,11 +318,19 @@ impl Listener for Recorder {
     }
 }
 
+/// A case may stand for several groups, one per line.
+pub fn groups(text: &str) -> impl Iterator<Item = &str> {
+    text.lines()
+}
+
 pub fn outcome_view(seen: &Observation) -> results::Outcome {
     let mut files: Vec<FileWritten> = seen
         .files
         .iter()
-        .map(|(name, bytes)| FileWritten { name: name.clone(), bytes: Bytes(bytes.clone()) })
+        .map(|(name, bytes)| FileWritten {
+            name: name.clone(),
+            bytes: Bytes(bytes.clone()),
+        })
         .collect();
     let removed = seen.removed.iter().map(|name| FileWritten {
         name: format!("{name} (removed)"),
@@ -288,7 +348,10 @@ pub fn outcome_view(seen: &Observation) -> results::Outcome {
         },
         files,
         observed: observed
-            .map(|(name, value)| Observed { name: name.clone(), value: value.clone() })
+            .map(|(name, value)| Observed {
+                name: name.clone(),
+                value: value.clone(),
+            })
             .collect(),
         finding: witness::finding(seen),
         truncated: seen.truncated,
@@ -304,14 +367,21 @@ pub fn kind(kind: &Kind) -> results::Kind {
         Channel::Observed => Shown::Observed,
     };
     match kind {
-        Kind::Crash { side: Side::Head, .. } => Shown::Crash,
-        Kind::Crash { side: Side::Base, .. } => Shown::CrashGone,
+        Kind::Crash {
+            side: Side::Head, ..
+        } => Shown::Crash,
+        Kind::Crash {
+            side: Side::Base, ..
+        } => Shown::CrashGone,
         Kind::Sanitizer { side: Side::Head } => Shown::Sanitizer,
         Kind::Sanitizer { side: Side::Base } => Shown::SanitizerGone,
         Kind::Hang { side: Side::Head } => Shown::Hang,
         Kind::Hang { side: Side::Base } => Shown::HangGone,
         Kind::ExitCode => Shown::ExitCode,
-        Kind::MissingOutput { side: Side::Head, channel: Channel::Stdout } => Shown::MissingOutput,
+        Kind::MissingOutput {
+            side: Side::Head,
+            channel: Channel::Stdout,
+        } => Shown::MissingOutput,
         Kind::MissingOutput { channel: text, .. } | Kind::ChangedOutput { channel: text } => {
             channel(text)
         }
@@ -319,20 +389,20 @@ pub fn kind(kind: &Kind) -> results::Kind {
 }
 
 fn title(kind: results::Kind, base: &results::Outcome, head: &results::Outcome) -> String {
-    let change = |base: &str, head: &str| format!("{}: {base} becomes {head}", kind.text());
     match kind {
-        results::Kind::ExitCode => change(&base.end.text(), &head.end.text()),
-        results::Kind::Crash => format!("{}: {}", kind.text(), head.end.text()),
-        results::Kind::Sanitizer => match &head.finding {
-            Some(finding) => format!("{}: {finding}", kind.text()),
-            None => kind.text().into(),
-        },
+        results::Kind::ExitCode | results::Kind::Crash | results::Kind::CrashGone => {
+            format!("{} becomes {}", base.end.text(), head.end.text())
+        }
+        results::Kind::Sanitizer => head.finding.clone().unwrap_or_else(|| kind.text().into()),
+        results::Kind::SanitizerGone => base.finding.clone().unwrap_or_else(|| kind.text().into()),
         _ => kind.text().into(),
     }
 }
 
 fn parting_place(base: &Spot, head: &Spot) -> Option<Place> {
-    let spot = [head, base].into_iter().find(|spot| !spot.file.is_empty() && spot.line > 0)?;
+    let spot = [head, base]
+        .into_iter()
+        .find(|spot| !spot.file.is_empty() && spot.line > 0)?;
     Some(Place {
         file: source_name(&spot.file),
         line: spot.line,
@@ -412,7 +482,10 @@ fn stopped(stopped: Stopped) -> results::Stopped {
 
 fn stats(outcome: &Outcome) -> results::Stats {
     let stats = &outcome.stats;
-    let timeouts = outcome.gaps.iter().filter(|gap| gap.what.contains("did not end in time"));
+    let timeouts = outcome
+        .gaps
+        .iter()
+        .filter(|gap| gap.what.contains("did not end in time"));
     let mut more = BTreeMap::new();
     if let Ok(serde_json::Value::Object(all)) = serde_json::to_value(stats) {
         let shown = [
@@ -429,7 +502,10 @@ fn stats(outcome: &Outcome) -> results::Stats {
             "waiting",
             "by_bucket",
         ];
-        more.extend(all.into_iter().filter(|(name, _)| shown.contains(&name.as_str())));
+        more.extend(
+            all.into_iter()
+                .filter(|(name, _)| shown.contains(&name.as_str())),
+        );
     }
     results::Stats {
         runs: stats.runs,
@@ -457,7 +533,10 @@ fn coverage(versions: &[Version; 2], outcome: &Outcome) -> results::Coverage {
     let count = |side: usize| {
         let table = &versions[side].sites;
         let own = table.blocks.iter().enumerate().filter(|(_, block)| {
-            table.functions.get(block.function as usize).is_some_and(|function| !function.model)
+            table
+                .functions
+                .get(block.function as usize)
+                .is_some_and(|function| !function.model)
         });
         let executed = |number: usize| outcome.coverage[side].get(number).is_some_and(|b| *b != 0);
         let numbers: Vec<usize> = own.map(|(number, _)| number).collect();
@@ -482,7 +561,9 @@ fn losses(
     let mut losses = Vec::new();
     let mut unexplored = Vec::new();
     for gap in gaps {
-        let site = gap.side.and_then(|side| versions[side.index()].sites.site(gap.site));
+        let site = gap
+            .side
+            .and_then(|side| versions[side.index()].sites.site(gap.site));
         match (gap.side, site) {
             (Some(side), Some(site)) => {
                 let files = &versions[side.index()].sites.files;
@@ -490,13 +571,18 @@ fn losses(
                     reason: gap.what.clone(),
                     call: Some(gap.callee.clone()).filter(|callee| !callee.is_empty()),
                     version: report_side(side),
-                    file: files.get(site.file as usize).map_or_else(String::new, |f| source_name(f)),
+                    file: files
+                        .get(site.file as usize)
+                        .map_or_else(String::new, |f| source_name(f)),
                     line: site.line,
                     count: gap.count,
                     bytes: Vec::new(),
                 });
             }
-            _ => unexplored.push(results::Unexplored { what: gap.what.clone(), count: gap.count }),
+            _ => unexplored.push(results::Unexplored {
+                what: gap.what.clone(),
+                count: gap.count,
+            }),
         }
     }
     losses.sort_by(|a, b| b.count.cmp(&a.count));
@@ -533,7 +619,10 @@ fn inconclusive(results: &Results, outcome: &Outcome) -> Option<String> {
     if outcome.stats.runs == 0 {
         return Some("no input was run before the search ended".into());
     }
-    let entered = results.changes.iter().any(|change| change.runs.is_some_and(|runs| runs > 0));
+    let entered = results
+        .changes
+        .iter()
+        .any(|change| change.runs.is_some_and(|runs| runs > 0));
     if !results.changes.is_empty() && !entered {
         return Some("no run entered a change before the search ended".into());
     }

@@ -66,15 +66,25 @@ impl Pair {
         let at = side.index();
         let (place, wanted) = match variant {
             BuildVariant::Sanitized => (&self.sanitized[at], vec![BuildVariant::Sanitized]),
-            _ => (&self.filled[at], vec![BuildVariant::AutoZero, BuildVariant::AutoPattern]),
+            _ => (
+                &self.filled[at],
+                vec![BuildVariant::AutoZero, BuildVariant::AutoPattern],
+            ),
         };
         let builds = place.get_or_init(|| self.make(side, wanted));
-        builds.0.iter().find(|(made, _)| *made == variant).map(|(_, path)| path.clone())
+        builds
+            .0
+            .iter()
+            .find(|(made, _)| *made == variant)
+            .map(|(_, path)| path.clone())
     }
 
     fn make(&self, side: Side, variants: Vec<BuildVariant>) -> Builds {
         let name = variants[0].name();
-        let options = BuildOptions { variants, ..self.build.clone() };
+        let options = BuildOptions {
+            variants,
+            ..self.build.clone()
+        };
         let result: Result<Built, _> = build(&self.sources[side.index()], &options);
         let built = match result {
             Ok(built) => built,
@@ -84,7 +94,11 @@ impl Pair {
             }
         };
         for (variant, reason) in &built.unavailable {
-            self.note(format!("no {} build of {}: {reason}", variant.name(), side_name(side)));
+            self.note(format!(
+                "no {} build of {}: {reason}",
+                variant.name(),
+                side_name(side)
+            ));
         }
         let made = built.variants.into_iter();
         Builds(made.map(|binary| (binary.variant, binary.path)).collect())
@@ -139,7 +153,10 @@ impl Runner {
     fn patient(&mut self, side: Side, input: &Input) -> Result<Observation, ExecError> {
         let plain = &mut self.plain[side.index()];
         let limits = self.pair.limits.clone();
-        plain.set_limits(Limits { time: limits.time * PATIENCE, ..limits.clone() });
+        plain.set_limits(Limits {
+            time: limits.time * PATIENCE,
+            ..limits.clone()
+        });
         let seen = plain.run(input);
         plain.set_limits(limits);
         seen
@@ -161,8 +178,15 @@ impl Runner {
                 let binary = binary.unwrap_or_else(|| version.built.plain.clone());
                 // The C library fills new memory with the complement of this.
                 let perturb = ("MALLOC_PERTURB_".into(), (!fill.byte()).to_string());
-                let options = Options { variables: vec![perturb], ..Options::default() };
-                slot.insert(Plain::with_options(&binary, self.pair.limits.clone(), options)?)
+                let options = Options {
+                    variables: vec![perturb],
+                    ..Options::default()
+                };
+                slot.insert(Plain::with_options(
+                    &binary,
+                    self.pair.limits.clone(),
+                    options,
+                )?)
             }
         };
         plain.run(input)
@@ -178,7 +202,10 @@ impl Runner {
                 return Ok(None);
             };
             // Sanitizers reserve terabytes of address space.
-            let limits = Limits { memory: u64::MAX, ..self.pair.limits.clone() };
+            let limits = Limits {
+                memory: u64::MAX,
+                ..self.pair.limits.clone()
+            };
             *slot = Some(Plain::new(&binary, limits)?);
         }
         match slot {
@@ -215,7 +242,8 @@ impl PairRunner for Runner {
         let [base, head] = &mut self.traced;
         let (base, head) = (base.run(input)?, head.run(input)?);
         let runs = [base, head].map(|(observation, trace)| traced_run(observation, trace));
-        self.watcher.ran(input, [runs[0].trace.coverage, runs[1].trace.coverage]);
+        self.watcher
+            .ran(input, [runs[0].trace.coverage, runs[1].trace.coverage]);
         Ok(runs)
     }
 

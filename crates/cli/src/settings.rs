@@ -217,9 +217,9 @@ fn read_file(given: Option<&Path>) -> Result<Option<(PathBuf, toml::Table)>, Fai
         Err(error) if given.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
             return Ok(None);
         }
-        result => result.map_err(|error| {
-            usage(&format!("cannot read {}: {error}", path.display()))
-        })?,
+        result => {
+            result.map_err(|error| usage(&format!("cannot read {}: {error}", path.display())))?
+        }
     };
     let table = text.parse::<toml::Table>().map_err(|error| Failure {
         code: Code::USAGE,
@@ -252,7 +252,11 @@ impl ConfigFile<'_> {
             let key = key.as_str();
             match key {
                 "seed" if options.seeds.is_empty() => {
-                    options.seeds = self.texts(key, value)?.into_iter().map(PathBuf::from).collect();
+                    options.seeds = self
+                        .texts(key, value)?
+                        .into_iter()
+                        .map(PathBuf::from)
+                        .collect();
                 }
                 "seed" => {}
                 "time" => set(&mut options.time, self.amount(key, value)?),
@@ -312,7 +316,10 @@ impl ConfigFile<'_> {
         let wanted = "a list of patterns, or of { pattern = …, replacement = … }";
         let one = |value: &toml::Value| match value {
             toml::Value::String(pattern) => Ok(rule(pattern, "")),
-            value => value.clone().try_into::<UserRule>().map_err(|_| self.wrong(key, wanted)),
+            value => value
+                .clone()
+                .try_into::<UserRule>()
+                .map_err(|_| self.wrong(key, wanted)),
         };
         match value {
             toml::Value::Array(list) => list.iter().map(one).collect(),
@@ -321,11 +328,16 @@ impl ConfigFile<'_> {
     }
 
     fn text(&self, key: &str, value: &toml::Value) -> Result<String, Failure> {
-        value.as_str().map(str::to_owned).ok_or_else(|| self.wrong(key, "a text"))
+        value
+            .as_str()
+            .map(str::to_owned)
+            .ok_or_else(|| self.wrong(key, "a text"))
     }
 
     fn number(&self, key: &str, value: &toml::Value) -> Result<u64, Failure> {
-        let number = value.as_integer().and_then(|number| u64::try_from(number).ok());
+        let number = value
+            .as_integer()
+            .and_then(|number| u64::try_from(number).ok());
         number.ok_or_else(|| self.wrong(key, "a number that is not negative"))
     }
 
@@ -378,11 +390,17 @@ fn set<T>(place: &mut Option<T>, value: T) {
 }
 
 fn rule(pattern: &str, replacement: &str) -> UserRule {
-    UserRule { pattern: pattern.into(), replacement: replacement.into() }
+    UserRule {
+        pattern: pattern.into(),
+        replacement: replacement.into(),
+    }
 }
 
 pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
-    let near = known.iter().map(|candidate| (distance(word, candidate), *candidate)).min()?;
+    let near = known
+        .iter()
+        .map(|candidate| (distance(word, candidate), *candidate))
+        .min()?;
     (near.0 <= 1 + word.len() / 3).then_some(near.1)
 }
 
@@ -410,9 +428,13 @@ pub fn duration(option: &str, text: &str) -> Result<Duration, Failure> {
         (number, "h") => (number, 3600.0),
         _ => (None, 0.0),
     };
-    let seconds = number.map(|number| number * factor).filter(|s| *s > 0.0 && *s < 1e9);
+    let seconds = number
+        .map(|number| number * factor)
+        .filter(|s| *s > 0.0 && *s < 1e9);
     seconds.map(Duration::from_secs_f64).ok_or_else(|| {
-        usage(&format!("{option} {text}: expected a time such as 500ms, 30s, 10m or 2h"))
+        usage(&format!(
+            "{option} {text}: expected a time such as 500ms, 30s, 10m or 2h"
+        ))
     })
 }
 
@@ -425,20 +447,31 @@ fn size(option: &str, text: &str) -> Result<u64, Failure> {
         (number, "G" | "GiB") => (number, 1024.0 * 1024.0 * 1024.0),
         _ => (None, 0.0),
     };
-    let bytes = number.map(|number| number * factor).filter(|b| *b >= 1.0 && *b < 1e18);
-    bytes
-        .map(|bytes| bytes as u64)
-        .ok_or_else(|| usage(&format!("{option} {text}: expected a size such as 512M or 4G")))
+    let bytes = number
+        .map(|number| number * factor)
+        .filter(|b| *b >= 1.0 && *b < 1e18);
+    bytes.map(|bytes| bytes as u64).ok_or_else(|| {
+        usage(&format!(
+            "{option} {text}: expected a size such as 512M or 4G"
+        ))
+    })
 }
 
 fn split_unit(text: &str) -> (Option<f64>, &str) {
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
     (text[..end].parse().ok(), text[end..].trim())
 }
 
 fn check_guides(list: Option<&str>) -> Result<(), Failure> {
     const GUIDES: &[&str] = &["none"];
-    for name in list.unwrap_or_default().split(',').map(str::trim).filter(|n| !n.is_empty()) {
+    for name in list
+        .unwrap_or_default()
+        .split(',')
+        .map(str::trim)
+        .filter(|n| !n.is_empty())
+    {
         if !GUIDES.contains(&name) {
             return Err(usage(&format!(
                 "--guide {name}: there is no such guide; known are {}",
@@ -468,7 +501,10 @@ fn solver(
     let mut settings = changeling_solver::Settings::default();
     if let Some(directory) = record {
         std::fs::create_dir_all(&directory).map_err(|error| {
-            usage(&format!("--record-queries {}: {error}", directory.display()))
+            usage(&format!(
+                "--record-queries {}: {error}",
+                directory.display()
+            ))
         })?;
         settings.record = Some(directory);
     }

@@ -23,7 +23,11 @@ const MOST_FILES: usize = 20_000;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Line {
-    Search { format: u32, keys: [String; 2], shape: Input },
+    Search {
+        format: u32,
+        keys: [String; 2],
+        shape: Input,
+    },
     /// Bytes of each stream, in hexadecimal.
     Input(Vec<String>),
     Difference(Box<Difference>),
@@ -37,16 +41,16 @@ pub struct Store {
 
 impl Store {
     /// Goes on with the file that is there, or begins a new one.
-    pub fn open(
-        out: &OutputDirectory,
-        shape: &Input,
-        keys: [String; 2],
-    ) -> std::io::Result<Store> {
+    pub fn open(out: &OutputDirectory, shape: &Input, keys: [String; 2]) -> std::io::Result<Store> {
         let path = out.path().join(FILE);
         let mut file = File::options().create(true).append(true).open(&path)?;
         // A line that was cut short must not swallow the next one.
         let lead = if file.metadata()?.len() > 0 { "\n" } else { "" };
-        let first = Line::Search { format: FORMAT, keys, shape: shape.clone() };
+        let first = Line::Search {
+            format: FORMAT,
+            keys,
+            shape: shape.clone(),
+        };
         file.write_all(format!("{lead}{}\n", text(&first)).as_bytes())?;
         let out = OutputDirectory::open(out.path())
             .map_err(|error| std::io::Error::other(error.to_string()))?;
@@ -68,7 +72,10 @@ impl Store {
             }
             result
         });
-        Ok(Store { sender: Some(sender), writer: Some(writer) })
+        Ok(Store {
+            sender: Some(sender),
+            writer: Some(writer),
+        })
     }
 
     pub fn input(&self, input: &Input) {
@@ -121,7 +128,11 @@ pub fn read(out: &Path, shape: &Input, keys: &[String; 2]) -> Result<Option<Earl
     for line in BufReader::new(file).split(b'\n') {
         let line = line.map_err(|error| format!("cannot read {}: {error}", path.display()))?;
         match serde_json::from_slice(&line) {
-            Ok(Line::Search { format, keys: earlier, shape: old }) => {
+            Ok(Line::Search {
+                format,
+                keys: earlier,
+                shape: old,
+            }) => {
                 if format != FORMAT {
                     return Err(format!(
                         "{} has format {format}, but this version reads format {FORMAT}; \
@@ -151,17 +162,30 @@ pub fn read(out: &Path, shape: &Input, keys: &[String; 2]) -> Result<Option<Earl
             Err(_) => {}
         }
     }
-    let (undefined, differences) =
-        found.into_values().partition(|difference| difference.reason.is_some());
-    let saved =
-        Saved { format: SAVED_FORMAT, shape: shape.clone(), inputs, differences, undefined };
-    Ok(Some(Earlier { saved, same_versions: same }))
+    let (undefined, differences) = found
+        .into_values()
+        .partition(|difference| difference.reason.is_some());
+    let saved = Saved {
+        format: SAVED_FORMAT,
+        shape: shape.clone(),
+        inputs,
+        differences,
+        undefined,
+    };
+    Ok(Some(Earlier {
+        saved,
+        same_versions: same,
+    }))
 }
 
 /// The same streams and arguments; bounds may have been moved.
 fn alike(a: &Input, b: &Input) -> bool {
     let streams = |input: &Input| -> Vec<_> {
-        input.streams.iter().map(|stream| (stream.kind, stream.name.clone())).collect()
+        input
+            .streams
+            .iter()
+            .map(|stream| (stream.kind, stream.name.clone()))
+            .collect()
     };
     streams(a) == streams(b) && a.arguments == b.arguments
 }
@@ -198,9 +222,16 @@ mod tests {
     use changeling_trace::input::{Stream, StreamKind};
 
     fn shape(capacity: usize) -> Input {
-        let stream =
-            Stream { kind: StreamKind::Stdin, name: String::new(), capacity, bytes: Vec::new() };
-        Input { streams: vec![stream], arguments: Vec::new() }
+        let stream = Stream {
+            kind: StreamKind::Stdin,
+            name: String::new(),
+            capacity,
+            bytes: Vec::new(),
+        };
+        Input {
+            streams: vec![stream],
+            arguments: Vec::new(),
+        }
     }
 
     #[test]
@@ -223,10 +254,19 @@ mod tests {
         assert_eq!(earlier.saved.inputs, [one, shape(4)]);
         assert!(earlier.same_versions);
         let other = ["a".to_string(), "c".to_string()];
-        assert!(!read(&path, &shape(4), &other).unwrap().unwrap().same_versions);
+        assert!(
+            !read(&path, &shape(4), &other)
+                .unwrap()
+                .unwrap()
+                .same_versions
+        );
         let mut renamed = shape(4);
         renamed.streams[0].kind = StreamKind::Harness;
-        assert!(read(&path, &renamed, &keys).unwrap_err().contains("other inputs"));
+        assert!(
+            read(&path, &renamed, &keys)
+                .unwrap_err()
+                .contains("other inputs")
+        );
         assert!(read(folder.path(), &shape(4), &keys).unwrap().is_none());
     }
 }

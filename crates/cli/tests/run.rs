@@ -17,7 +17,9 @@ struct Said {
 
 impl Room {
     fn new() -> Room {
-        Room { folder: tempfile::tempdir().unwrap() }
+        Room {
+            folder: tempfile::tempdir().unwrap(),
+        }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -52,13 +54,18 @@ impl Room {
 
     fn inputs(&self) -> Vec<String> {
         let text = std::fs::read_to_string(self.path(".changeling/out/search.jsonl")).unwrap();
-        let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let lines = text
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let inputs = lines.filter_map(|line| Some(line.get("input")?[0].as_str()?.to_owned()));
         inputs.collect()
     }
 
     fn first_case(&self) -> String {
-        let case = self.results()["differences"][0]["case"].as_str().unwrap().to_owned();
+        let case = self.results()["differences"][0]["case"]
+            .as_str()
+            .unwrap()
+            .to_owned();
         format!(".changeling/out/{case}")
     }
 }
@@ -78,7 +85,9 @@ fn said(command: &mut Command) -> Said {
 }
 
 fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../fixtures")
+        .join(name)
 }
 
 fn expectations(path: &Path) -> toml::Table {
@@ -87,7 +96,9 @@ fn expectations(path: &Path) -> toml::Table {
 
 fn unhex(text: &str) -> Vec<u8> {
     let pairs = text.as_bytes().chunks(2);
-    pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+    pairs
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
+        .collect()
 }
 
 /// Input options and seeds, as `expect.toml` and `faults.toml` give them.
@@ -97,18 +108,34 @@ fn options(room: &Room, expected: &toml::Table) -> Vec<String> {
     if let Some(bound) = inputs.get("stdin") {
         options.extend(["--stdin".into(), bound.to_string()]);
     }
-    for text in inputs.get("args").and_then(toml::Value::as_array).into_iter().flatten() {
+    for text in inputs
+        .get("args")
+        .and_then(toml::Value::as_array)
+        .into_iter()
+        .flatten()
+    {
         options.extend(["--arg".into(), text.as_str().unwrap().into()]);
     }
-    let fixed = inputs.get("args").and_then(toml::Value::as_array).map_or(0, Vec::len);
-    for bound in inputs.get("sym_args").and_then(toml::Value::as_array).into_iter().flatten() {
+    let fixed = inputs
+        .get("args")
+        .and_then(toml::Value::as_array)
+        .map_or(0, Vec::len);
+    for bound in inputs
+        .get("sym_args")
+        .and_then(toml::Value::as_array)
+        .into_iter()
+        .flatten()
+    {
         options.extend(["--sym-arg".into(), bound.to_string()]);
     }
     let seeds = expected.get("seeds").and_then(toml::Value::as_array);
     for (number, seed) in seeds.into_iter().flatten().enumerate() {
         let folder = format!("seeds/{number}");
         if let Some(stdin) = seed.get("stdin") {
-            room.write(&format!("{folder}/stdin.bin"), unhex(stdin.as_str().unwrap()));
+            room.write(
+                &format!("{folder}/stdin.bin"),
+                unhex(stdin.as_str().unwrap()),
+            );
         }
         let arguments = seed.get("args").and_then(toml::Value::as_array);
         for (place, text) in arguments.into_iter().flatten().enumerate().skip(fixed) {
@@ -128,7 +155,9 @@ fn run_pair(room: &Room, name: &str, more: &[&str]) -> Said {
     let [old, new] = ["old", "new"].map(|side| {
         let files = ["c", "cpp"].map(|suffix| folder.join(format!("{side}.{suffix}")));
         let file = files.into_iter().find(|file| file.is_file());
-        file.unwrap_or_else(|| folder.join(side)).display().to_string()
+        file.unwrap_or_else(|| folder.join(side))
+            .display()
+            .to_string()
     });
     let options = options(room, &expected);
     let mut arguments = vec!["run", &old, &new];
@@ -153,14 +182,20 @@ fn worked_example_q1_is_exposed_in_three_runs() {
         assert_eq!(inputs[2], "03", "{name}");
         let case = room.path(&room.first_case());
         let x = std::fs::read(case.join("stdin.bin")).unwrap();
-        assert!(x.first().is_some_and(|x| (3..=20).contains(x)), "{name}: {x:?}");
+        assert!(
+            x.first().is_some_and(|x| (3..=20).contains(x)),
+            "{name}: {x:?}"
+        );
         let script = said_by_script(&case);
         assert!(!script.is_empty(), "reproduce.sh says nothing");
     }
 }
 
 fn said_by_script(case: &Path) -> String {
-    let output = Command::new("sh").arg(case.join("reproduce.sh")).output().unwrap();
+    let output = Command::new("sh")
+        .arg(case.join("reproduce.sh"))
+        .output()
+        .unwrap();
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
@@ -189,10 +224,16 @@ fn worked_examples_are_found_where_the_specification_says() {
         let bytes = std::fs::read(case.join("stdin.bin")).unwrap();
         assert!(holds(&bytes), "{name}: {bytes:?}");
         let results = room.results();
-        assert!(results["bound"]["text"].as_str().unwrap().contains("stdin"), "{name}");
+        assert!(
+            results["bound"]["text"].as_str().unwrap().contains("stdin"),
+            "{name}"
+        );
         let changes = results["differences"][0]["changes"].as_array().unwrap();
         assert!(!changes.is_empty(), "{name} names no change");
-        assert!(changes.iter().all(|change| change["file"] == "new.c"), "{name}: {changes:?}");
+        assert!(
+            changes.iter().all(|change| change["file"] == "new.c"),
+            "{name}: {changes:?}"
+        );
     }
 }
 
@@ -205,23 +246,37 @@ fn refactorings_are_equivalent_up_to_the_bound() {
         let results = room.results();
         assert_eq!(results["verdict"], "equivalent", "{name}: {}", said.stdout);
         assert_eq!(results["stats"]["unknown"], 0);
-        assert!(said.stdout.contains("equivalent for all inputs with"), "{}", said.stdout);
+        assert!(
+            said.stdout.contains("equivalent for all inputs with"),
+            "{}",
+            said.stdout
+        );
     }
 }
 
 #[test]
 fn one_line_faults_are_found() {
-    for (program, id) in [("calc", "calc-03"), ("dates", "dates-01"), ("press", "press-01")] {
+    for (program, id) in [
+        ("calc", "calc-03"),
+        ("dates", "dates-01"),
+        ("press", "press-01"),
+    ] {
         let room = Room::new();
         let folder = fixture(&format!("faults/{program}"));
         let expected = expectations(&folder.join("faults.toml"));
         let faults = expected["fault"].as_array().unwrap();
-        let fault = faults.iter().find(|fault| fault["id"].as_str() == Some(id)).unwrap();
+        let fault = faults
+            .iter()
+            .find(|fault| fault["id"].as_str() == Some(id))
+            .unwrap();
         let source = expected["source"].as_str().unwrap();
         let old = std::fs::read_to_string(folder.join(source)).unwrap();
         let find = fault["find"].as_str().unwrap();
         assert_eq!(old.matches(find).count(), 1, "{id}");
-        room.write(&format!("new/{source}"), old.replace(find, fault["replace"].as_str().unwrap()));
+        room.write(
+            &format!("new/{source}"),
+            old.replace(find, fault["replace"].as_str().unwrap()),
+        );
         room.write(&format!("old/{source}"), &old);
         let [old, new] = ["old", "new"].map(|side| format!("{side}/{source}"));
         let options = options(&room, &expected);
@@ -247,7 +302,10 @@ fn a_program_does_not_differ_from_itself() {
 #[test]
 fn mistakes_have_a_message_and_a_code_of_their_own() {
     let room = Room::new();
-    let good = room.write("good.c", "int main(void) { return 0; }\n").display().to_string();
+    let good = room
+        .write("good.c", "int main(void) { return 0; }\n")
+        .display()
+        .to_string();
     room.write("bad.c", "int main(void) { return oops; }\n");
     room.write("lib.c", "int f(void) { return 0; }\n");
     room.write("misspelt.toml", "tiem = \"3s\"\n");
@@ -256,18 +314,62 @@ fn mistakes_have_a_message_and_a_code_of_their_own() {
     let cases: &[(&[&str], i32, &str)] = &[
         (&["run"], 2, "two versions are needed"),
         (&["run", &good], 2, "required"),
-        (&["run", &good, &good, "--time", "soon"], 2, "expected a time"),
-        (&["run", &good, &good, "--jobs", "0"], 2, "at least one worker"),
-        (&["run", &good, &good, "--stdin", "x"], 2, "neither a number nor a file"),
-        (&["run", &good, &good, "--guide", "stars"], 2, "no such guide"),
-        (&["run", &good, &good, "--sanitize", "thread"], 2, "address and undefined"),
-        (&["run", &good, &good, "--normalise", "("], 2, "not a valid regular expression"),
-        (&["run", &good, &good, "--solver", "no-such-solver"], 2, "was not found"),
+        (
+            &["run", &good, &good, "--time", "soon"],
+            2,
+            "expected a time",
+        ),
+        (
+            &["run", &good, &good, "--jobs", "0"],
+            2,
+            "at least one worker",
+        ),
+        (
+            &["run", &good, &good, "--stdin", "x"],
+            2,
+            "neither a number nor a file",
+        ),
+        (
+            &["run", &good, &good, "--guide", "stars"],
+            2,
+            "no such guide",
+        ),
+        (
+            &["run", &good, &good, "--sanitize", "thread"],
+            2,
+            "address and undefined",
+        ),
+        (
+            &["run", &good, &good, "--normalise", "("],
+            2,
+            "not a valid regular expression",
+        ),
+        (
+            &["run", &good, &good, "--solver", "no-such-solver"],
+            2,
+            "was not found",
+        ),
         (&["run", &good, &good, "--seed", "nowhere"], 2, "nowhere"),
-        (&["run", &good, &good, "--config", "misspelt.toml"], 2, "did you mean `time`?"),
-        (&["run", &good, &good, "--config", "broken.toml"], 2, "not valid TOML"),
-        (&["run", &good, &good, "--config", "kind.toml"], 2, "`runs` must be"),
-        (&["run", &good, &good, "--config", "none.toml"], 2, "none.toml"),
+        (
+            &["run", &good, &good, "--config", "misspelt.toml"],
+            2,
+            "did you mean `time`?",
+        ),
+        (
+            &["run", &good, &good, "--config", "broken.toml"],
+            2,
+            "not valid TOML",
+        ),
+        (
+            &["run", &good, &good, "--config", "kind.toml"],
+            2,
+            "`runs` must be",
+        ),
+        (
+            &["run", &good, &good, "--config", "none.toml"],
+            2,
+            "none.toml",
+        ),
         (&["run", &good, "missing.c"], 10, "missing.c"),
         (&["run", &good, "lib.c"], 12, "main"),
         (&["run", &good, "bad.c"], 13, "does not compile"),
@@ -279,8 +381,16 @@ fn mistakes_have_a_message_and_a_code_of_their_own() {
     for (arguments, code, message) in cases {
         let said = room.changeling(arguments);
         assert_eq!(said.code, Some(*code), "{arguments:?}: {}", said.stderr);
-        assert!(said.stderr.contains(message), "{arguments:?}: {}", said.stderr);
-        assert!(!said.stderr.contains("panicked"), "{arguments:?}: {}", said.stderr);
+        assert!(
+            said.stderr.contains(message),
+            "{arguments:?}: {}",
+            said.stderr
+        );
+        assert!(
+            !said.stderr.contains("panicked"),
+            "{arguments:?}: {}",
+            said.stderr
+        );
     }
     // A build that failed leaves a report that says so.
     room.changeling(&["run", &good, "bad.c"]);
@@ -303,7 +413,12 @@ fn a_killed_run_leaves_valid_results_and_can_be_resumed() {
     room.write("old.c", SLOW_TO_EXHAUST[0]);
     room.write("new.c", SLOW_TO_EXHAUST[1]);
     let run = ["run", "old.c", "new.c", "--stdin", "64", "--time", "100s"];
-    let mut child = room.command(&run).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = room
+        .command(&run)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     wait_for_difference(&room);
     child.kill().unwrap();
     child.wait().unwrap();
@@ -314,14 +429,17 @@ fn a_killed_run_leaves_valid_results_and_can_be_resumed() {
     assert!(case.join("case.toml").is_file());
     let inputs = room.inputs();
     assert!(!inputs.is_empty());
-    let run = ["run", "old.c", "new.c", "--stdin", "64", "--time", "3s", "--resume"];
+    let run = [
+        "run", "old.c", "new.c", "--stdin", "64", "--time", "3s", "--resume",
+    ];
     let said = room.changeling(&run);
     assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
     let after = room.results();
     assert_ne!(after["stopped"], "running");
     let ids = |results: &Value| -> Vec<String> {
         let all = results["differences"].as_array().unwrap().iter();
-        all.map(|difference| difference["id"].as_str().unwrap().to_owned()).collect()
+        all.map(|difference| difference["id"].as_str().unwrap().to_owned())
+            .collect()
     };
     assert!(ids(&before).iter().all(|id| ids(&after).contains(id)));
     assert!(room.inputs().len() > inputs.len());
@@ -338,7 +456,10 @@ fn wait_for_difference(room: &Room) {
         if results.is_some_and(|results| results["verdict"] == "differences") {
             return;
         }
-        assert!(start.elapsed() < Duration::from_secs(120), "no difference came");
+        assert!(
+            start.elapsed() < Duration::from_secs(120),
+            "no difference came"
+        );
         std::thread::sleep(Duration::from_millis(50));
     }
 }
@@ -349,12 +470,25 @@ fn an_interrupted_run_ends_in_a_report() {
     room.write("old.c", SLOW_TO_EXHAUST[0]);
     room.write("new.c", SLOW_TO_EXHAUST[1]);
     let run = ["run", "old.c", "new.c", "--stdin", "60", "--time", "100s"];
-    let child = room.command(&run).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let child = room
+        .command(&run)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     wait_for_difference(&room);
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let killed = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
     assert!(killed.success());
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(
+        output.status.code(),
+        Some(1),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     assert_eq!(room.results()["stopped"], "interrupted");
     assert!(room.path(".changeling/out/report.html").is_file());
 }
@@ -362,9 +496,14 @@ fn an_interrupted_run_ends_in_a_report() {
 #[test]
 fn a_case_is_replayed_exported_and_accepted() {
     let room = Room::new();
-    let [old, new] =
-        ["old", "new"].map(|side| fixture(&format!("oracles/q1/{side}.c")).display().to_string());
-    let run = ["run", &old, &new, "--stdin", "1", "--time", "60s", "--quiet"];
+    let [old, new] = ["old", "new"].map(|side| {
+        fixture(&format!("oracles/q1/{side}.c"))
+            .display()
+            .to_string()
+    });
+    let run = [
+        "run", &old, &new, "--stdin", "1", "--time", "60s", "--quiet",
+    ];
     let said = room.changeling(&run);
     assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
     assert_eq!(said.stdout.lines().count(), 1, "{}", said.stdout);
@@ -383,13 +522,23 @@ fn a_case_is_replayed_exported_and_accepted() {
         let said = room.changeling(&["export", &case, "--as", format, "--to", "exported"]);
         assert_eq!(said.code, Some(0), "{format}: {}", said.stderr);
         let file = room.path(said.stdout.trim());
-        assert!(std::fs::metadata(&file).is_ok_and(|data| data.len() > 0), "{}", file.display());
+        assert!(
+            std::fs::metadata(&file).is_ok_and(|data| data.len() > 0),
+            "{}",
+            file.display()
+        );
     }
     // What base did is asked of head, which does something else; base itself passes.
     let script = std::fs::read_dir(room.path("exported")).unwrap();
     let script = script.map(|entry| entry.unwrap().path());
-    let script = script.into_iter().find(|path| path.extension().is_some_and(|e| e == "sh"));
-    let status = Command::new("sh").arg(script.unwrap()).output().unwrap().status;
+    let script = script
+        .into_iter()
+        .find(|path| path.extension().is_some_and(|e| e == "sh"));
+    let status = Command::new("sh")
+        .arg(script.unwrap())
+        .output()
+        .unwrap()
+        .status;
     assert!(!status.success());
     let cases = room.results()["differences"].as_array().unwrap().len();
     for number in 1..=cases {
@@ -411,10 +560,24 @@ fn settings_come_from_a_file_and_revisions_from_git() {
     let room = Room::new();
     let git = |arguments: &[&str]| {
         let mut command = Command::new("git");
-        let name = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"];
-        command.current_dir(room.folder.path()).args(name).args(arguments);
+        let name = [
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@b",
+            "-c",
+            "init.defaultBranch=main",
+        ];
+        command
+            .current_dir(room.folder.path())
+            .args(name)
+            .args(arguments);
         let output = command.output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     };
     let text = |limit: u32| {
         format!(
@@ -435,8 +598,11 @@ fn settings_come_from_a_file_and_revisions_from_git() {
     );
     let said = room.changeling(&["run", "--base", "HEAD", "--json-lines"]);
     assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
-    let events: Vec<Value> =
-        said.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let events: Vec<Value> = said
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     assert!(events.iter().any(|event| event["event"] == "difference"));
     assert_eq!(events.last().unwrap()["event"], "end");
     assert_eq!(events.last().unwrap()["verdict"], "differences");
@@ -447,7 +613,11 @@ fn settings_come_from_a_file_and_revisions_from_git() {
     assert_eq!(std::fs::read(case.join("arg2.bin")).unwrap(), b"e");
     let said = room.changeling(&["run", "--base", "HEAD", "--list"]);
     assert_eq!(said.code, Some(0), "{}", said.stderr);
-    assert!(said.stdout.contains("changes: 1") && said.stdout.contains("arg2"), "{}", said.stdout);
+    assert!(
+        said.stdout.contains("changes: 1") && said.stdout.contains("arg2"),
+        "{}",
+        said.stdout
+    );
     git(&["commit", "-qam", "two"]);
     let said = room.changeling(&["run", "--base", "HEAD~1", "--head", "HEAD", "--quiet"]);
     assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);

@@ -3,6 +3,7 @@
 use super::run::accepted_path;
 use crate::exit::Code;
 use crate::failure::Failure;
+use crate::results::groups;
 use changeling_report::accepted::{Accepted, Entry};
 use changeling_report::case::Case;
 use std::path::{Path, PathBuf};
@@ -27,8 +28,16 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
     for case in &arguments.cases {
         let case = read_case(case, &arguments.out)?;
         let title = case.title.clone();
-        let entry = Entry { group: case.group, title: case.title, reason: arguments.reason.clone() };
-        lines.push(match accepted.add(entry) {
+        let mut is_new = false;
+        for group in groups(&case.group) {
+            let (group, title) = (group.to_owned(), case.title.clone());
+            is_new |= accepted.add(Entry {
+                group,
+                title,
+                reason: arguments.reason.clone(),
+            });
+        }
+        lines.push(match is_new {
             true => format!("accepted: {title}"),
             false => format!("accepted before: {title}"),
         });
@@ -51,7 +60,10 @@ pub fn read_case(given: &Path, out: &Path) -> Result<Case, Failure> {
         code: Code::USAGE,
         what: format!("there is no case {}", given.display()),
         place: None,
-        help: Some(format!("cases are the folders in {}", out.join("cases").display())),
+        help: Some(format!(
+            "cases are the folders in {}",
+            out.join("cases").display()
+        )),
         output: None,
     })?;
     Case::read(&folder).map_err(wrong)
@@ -63,10 +75,17 @@ fn numbered(given: &Path, out: &Path) -> Option<PathBuf> {
     let entries = std::fs::read_dir(out.join("cases")).ok()?;
     let mut names = entries.filter_map(|entry| Some(entry.ok()?.path()));
     names.find(|path| {
-        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&start))
+        path.file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with(&start))
     })
 }
 
 fn wrong(error: impl std::fmt::Display) -> Failure {
-    Failure { code: Code::USAGE, what: error.to_string(), place: None, help: None, output: None }
+    Failure {
+        code: Code::USAGE,
+        what: error.to_string(),
+        place: None,
+        help: None,
+        output: None,
+    }
 }

@@ -52,13 +52,19 @@ enum Expected {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
-    let cases: Result<Vec<Case>, Failure> =
-        arguments.cases.iter().map(|case| read_case(case, &arguments.out)).collect();
+    let cases: Result<Vec<Case>, Failure> = arguments
+        .cases
+        .iter()
+        .map(|case| read_case(case, &arguments.out))
+        .collect();
     let cases = cases?;
     let written = match arguments.format {
         Format::Corpus => {
             let names: Vec<String> = cases.iter().map(Case::folder_name).collect();
-            let inputs = names.iter().map(String::as_str).zip(cases.iter().map(|case| &case.input));
+            let inputs = names
+                .iter()
+                .map(String::as_str)
+                .zip(cases.iter().map(|case| &case.input));
             corpus::write(&arguments.to, inputs).map_err(cannot_write)?
         }
         _ => {
@@ -67,14 +73,19 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
             })?;
             let write = |case: &Case| {
                 let (suffix, contents) = file(case, arguments);
-                let path = arguments.to.join(format!("{}.{suffix}", case.folder_name()));
+                let path = arguments
+                    .to
+                    .join(format!("{}.{suffix}", case.folder_name()));
                 write_atomically(&path, &contents).map_err(cannot_write)?;
                 if arguments.format == Format::Sh {
                     make_executable(&path);
                 }
                 Ok(path)
             };
-            cases.iter().map(write).collect::<Result<Vec<PathBuf>, Failure>>()?
+            cases
+                .iter()
+                .map(write)
+                .collect::<Result<Vec<PathBuf>, Failure>>()?
         }
     };
     for path in written {
@@ -90,7 +101,10 @@ fn file(case: &Case, arguments: &Arguments) -> (&'static str, Vec<u8>) {
     };
     let expectation = Expectation { side };
     // The test is for the newer version, whichever behaviour is right.
-    let program = arguments.program.as_deref().unwrap_or(&case.versions.head.binary);
+    let program = arguments
+        .program
+        .as_deref()
+        .unwrap_or(&case.versions.head.binary);
     match arguments.format {
         Format::Bats => ("bats", shell::bats(case, expectation, program)),
         Format::Sh => ("sh", shell::script(case, expectation, program)),
@@ -102,9 +116,7 @@ fn file(case: &Case, arguments: &Arguments) -> (&'static str, Vec<u8>) {
             };
             ("rs", rust::test(case, expectation, program).into_bytes())
         }
-        Format::Ktest | Format::Corpus => {
-            ("ktest", ktest::KTest::of(&case.input, program).write())
-        }
+        Format::Ktest | Format::Corpus => ("ktest", ktest::KTest::of(&case.input, program).write()),
     }
 }
 

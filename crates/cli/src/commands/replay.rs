@@ -53,12 +53,18 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
     let rules: Vec<UserRule> = arguments
         .normalise
         .iter()
-        .map(|pattern| UserRule { pattern: pattern.clone(), replacement: String::new() })
+        .map(|pattern| UserRule {
+            pattern: pattern.clone(),
+            replacement: String::new(),
+        })
         .collect();
-    let normaliser = Normaliser::new(&Places::default(), &rules)
-        .map_err(|error| usage(&error.to_string()))?;
+    let normaliser =
+        Normaliser::new(&Places::default(), &rules).map_err(|error| usage(&error.to_string()))?;
     let time = duration("--run-time", &arguments.run_time)?;
-    let limits = Limits { time, ..Limits::default() };
+    let limits = Limits {
+        time,
+        ..Limits::default()
+    };
     if arguments.bisect {
         return Ok(bisect(arguments, &case, &normaliser, limits));
     }
@@ -98,7 +104,10 @@ fn print(case: &Case, seen: &[Observation], found: Option<results::Kind>, folder
             print!("{}", terminal::difference(&shown, Style::detect()));
         }
         None => {
-            println!("no difference: both versions end with {}", shown.base.end.text());
+            println!(
+                "no difference: both versions end with {}",
+                shown.base.end.text()
+            );
             println!("the case was: {}", case.title);
         }
     }
@@ -136,8 +145,10 @@ fn bisect(arguments: &Arguments, case: &Case, normaliser: &Normaliser, limits: L
 
 fn recorded(outcome: &results::Outcome) -> Observation {
     let removed = " (removed)";
-    let (gone, written): (Vec<_>, Vec<_>) =
-        outcome.files.iter().partition(|file| file.name.ends_with(removed));
+    let (gone, written): (Vec<_>, Vec<_>) = outcome
+        .files
+        .iter()
+        .partition(|file| file.name.ends_with(removed));
     Observation {
         stdout: outcome.stdout.0.clone(),
         stderr: outcome.stderr.0.clone(),
@@ -146,7 +157,10 @@ fn recorded(outcome: &results::Outcome) -> Observation {
             results::End::Signal(number) => End::Signal(number),
             results::End::TimedOut => End::TimedOut,
         },
-        files: written.into_iter().map(|file| (file.name.clone(), file.bytes.0.clone())).collect(),
+        files: written
+            .into_iter()
+            .map(|file| (file.name.clone(), file.bytes.0.clone()))
+            .collect(),
         removed: gone
             .into_iter()
             .filter_map(|file| file.name.strip_suffix(removed).map(str::to_owned))

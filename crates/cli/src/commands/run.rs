@@ -84,6 +84,12 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
         return list(&sides, &settings);
     }
     let out = open_out(&settings.out, arguments.resume)?;
+    if !out.path().join("results.json").is_file() {
+        // Whenever this is stopped, there is something to read.
+        let bound = Bound::of(&settings.input.shape(false)?);
+        out.write_snapshot(&Results::new(bound, labels(&sides)))
+            .map_err(cannot_write)?;
+    }
     display.status("building both versions");
     let versions = match prepare(&sides, &settings.source.build_options()) {
         Ok(versions) => versions,
@@ -92,7 +98,11 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
             return Err(could_not_build(&out, &sides, &settings, side, failure));
         }
     };
-    let job = Job { arguments, settings: &settings, normaliser };
+    let job = Job {
+        arguments,
+        settings: &settings,
+        normaliser,
+    };
     job.search(sides, versions, out, display)
 }
 
@@ -136,7 +146,10 @@ fn sides(arguments: &Arguments, options: &SourceOptions) -> Result<[Named; 2], F
     let head = match (&arguments.head, &arguments.head_dir) {
         (Some(name), _) => revision(name),
         (None, Some(directory)) => path(directory),
-        (None, None) => Named { label: "work tree".into(), ..path(Path::new(".")) },
+        (None, None) => Named {
+            label: "work tree".into(),
+            ..path(Path::new("."))
+        },
     };
     Ok([base, head])
 }
@@ -164,7 +177,10 @@ fn open_out(path: &Path, resume: bool) -> Result<OutputDirectory, Failure> {
         help: Some("choose another directory with --out".into()),
         output: None,
     })?;
-    if let Some(parent) = path.parent().filter(|parent| parent.ends_with(".changeling")) {
+    if let Some(parent) = path
+        .parent()
+        .filter(|parent| parent.ends_with(".changeling"))
+    {
         let ignore = parent.join(".gitignore");
         if !ignore.exists() {
             // Builds and reports do not belong into the repository, what was accepted does.
@@ -175,10 +191,7 @@ fn open_out(path: &Path, resume: bool) -> Result<OutputDirectory, Failure> {
 }
 
 /// Both versions at the same time.
-fn prepare(
-    sides: &[Named; 2],
-    options: &BuildOptions,
-) -> Result<[Version; 2], (Side, Failure)> {
+fn prepare(sides: &[Named; 2], options: &BuildOptions) -> Result<[Version; 2], (Side, Failure)> {
     let [base, head] = std::thread::scope(|scope| {
         let builds = [&sides[0], &sides[1]]
             .map(|side| scope.spawn(|| Version::prepare(&side.source, options)));
@@ -200,7 +213,11 @@ fn could_not_build(
     side: Side,
     mut failure: Failure,
 ) -> Failure {
-    let bound = settings.input.shape(false).map(|shape| Bound::of(&shape)).unwrap_or_default();
+    let bound = settings
+        .input
+        .shape(false)
+        .map(|shape| Bound::of(&shape))
+        .unwrap_or_default();
     let mut results = Results::new(bound, labels(sides));
     results.settings = settings.listed.clone();
     results.verdict = results::Verdict::CouldNotRun;
@@ -224,7 +241,10 @@ fn labels(sides: &[Named; 2]) -> Versions {
         commit: side.commit.clone(),
         ..results::Version::default()
     };
-    Versions { base: version(&sides[0]), head: version(&sides[1]) }
+    Versions {
+        base: version(&sides[0]),
+        head: version(&sides[1]),
+    }
 }
 
 /// What would be explored.
@@ -234,7 +254,10 @@ fn list(sides: &[Named; 2], settings: &Settings) -> Result<Code, Failure> {
     println!("base: {}", sides[0].label);
     println!("head: {}", sides[1].label);
     println!("inputs: {}", Bound::of(&shape).text);
-    println!("starts from: {} inputs", load_seeds(settings, &shape)?.0.len().max(1));
+    println!(
+        "starts from: {} inputs",
+        load_seeds(settings, &shape)?.0.len().max(1)
+    );
     match Regions::find(&versions) {
         Err(reason) => println!("changes: unknown ({reason})"),
         Ok(regions) => {
@@ -265,7 +288,9 @@ fn load_seeds(settings: &Settings, shape: &Input) -> Result<(Vec<Input>, Vec<Str
         for seed in found {
             if seed.cut {
                 let name = seed.path.display();
-                warnings.push(format!("the seed {name} does not fit into the bound and was cut"));
+                warnings.push(format!(
+                    "the seed {name} does not fit into the bound and was cut"
+                ));
             }
             inputs.push(seed.input);
         }
@@ -291,17 +316,24 @@ impl Job<'_> {
         let shape = settings.input.shape(versions[1].built.harness)?;
         let (inputs, mut warnings) = load_seeds(settings, &shape)?;
         if versions[0].built.harness != versions[1].built.harness {
-            return Err(usage("one version is a harness, the other a program with `main`"));
+            return Err(usage(
+                "one version is a harness, the other a program with `main`",
+            ));
         }
         display.status("comparing both versions");
         let regions = Regions::find(&versions).unwrap_or_else(|reason| {
-            warnings.push(format!("changes are unknown, so reports do not name them: {reason}"));
+            warnings.push(format!(
+                "changes are unknown, so reports do not name them: {reason}"
+            ));
             Regions::default()
         });
         let regions = Arc::new(regions);
         for version in &versions {
             for missing in &version.built.missing {
-                warnings.push(format!("not traced: {} ({})", missing.object, missing.reason));
+                warnings.push(format!(
+                    "not traced: {} ({})",
+                    missing.object, missing.reason
+                ));
             }
         }
         warnings.sort();
@@ -322,8 +354,11 @@ impl Job<'_> {
         })?;
         let store = Store::open(&out, &shape, keys).map_err(cannot_write)?;
         let tables = versions.each_ref().map(|version| version.sites.clone());
-        let limits =
-            Limits { time: settings.run_time, memory: settings.run_memory, ..Limits::default() };
+        let limits = Limits {
+            time: settings.run_time,
+            memory: settings.run_memory,
+            ..Limits::default()
+        };
         let sources = sides.map(|side| side.source);
         let build = settings.source.build_options();
         let pair = Pair::new(versions, sources, build, limits, settings.sanitize);
@@ -349,7 +384,11 @@ impl Job<'_> {
         let cancel = Cancel::default();
         cancel_on_signals(&cancel);
         let search = Search {
-            subject: Subject { shape, sites: tables, normaliser: self.normaliser.clone() },
+            subject: Subject {
+                shape,
+                sites: tables,
+                normaliser: self.normaliser.clone(),
+            },
             inputs,
             guide: Box::new(NoGuide),
             settings: changeling_explore::search::Settings {
@@ -365,7 +404,10 @@ impl Job<'_> {
         let (outcome, _) = search.run(runners, &mut recorder);
         enter_again(&pair, &recorder.regions, &outcome.differences);
         let notes = std::mem::take(
-            &mut *pair.notes.lock().unwrap_or_else(std::sync::PoisonError::into_inner),
+            &mut *pair
+                .notes
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner),
         );
         let (results, out) = recorder.conclude(&outcome, &pair.versions, notes);
         self.print(&results, out.path());
@@ -427,7 +469,10 @@ fn described(sides: &[Named; 2], versions: &[Version; 2]) -> Versions {
         path.display().to_string()
     };
     let mut described = labels(sides);
-    for (place, version) in [&mut described.base, &mut described.head].into_iter().zip(versions) {
+    for (place, version) in [&mut described.base, &mut described.head]
+        .into_iter()
+        .zip(versions)
+    {
         place.binary = absolute(&version.built.plain);
         place.root = absolute(&version.built.source_root);
     }
@@ -442,7 +487,10 @@ fn enter_again(
     found: &[changeling_explore::outcome::Difference],
 ) {
     let mut runner = None;
-    for difference in found.iter().filter(|difference| difference.input != difference.original) {
+    for difference in found
+        .iter()
+        .filter(|difference| difference.input != difference.original)
+    {
         if runner.is_none() {
             runner = Runner::start(pair.clone(), regions.clone(), &difference.input).ok();
         }
@@ -454,8 +502,12 @@ fn enter_again(
 
 /// `accepted.toml` is beside the output directory.
 pub fn accepted_path(out: &Path) -> PathBuf {
-    let parent = out.parent().filter(|parent| parent.ends_with(".changeling"));
-    parent.unwrap_or(Path::new(".changeling")).join("accepted.toml")
+    let parent = out
+        .parent()
+        .filter(|parent| parent.ends_with(".changeling"));
+    parent
+        .unwrap_or(Path::new(".changeling"))
+        .join("accepted.toml")
 }
 
 /// The first signal ends the search in a report, the second ends everything.
