@@ -15,7 +15,7 @@ use crate::search::Subject;
 use crate::terms::TermError;
 use crate::tree::{Ended, Inserted, NodeId, PairState, RunId, Tree, WayState};
 use crate::{End, Observation};
-use changeling_solver::{Arena, Assignment, Bounds, Solver};
+use changeling_solver::{Arena, Assignment, Bounds, Solver, Var};
 use changeling_trace::input::Input;
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -52,6 +52,9 @@ pub(crate) struct State {
 
 /// Version, site, calling site, outcome.
 type SideOfBranch = (Side, u32, u32, u64);
+
+/// Other bytes are tried before other lengths, as long as both are equally new.
+const RESIZED: u32 = 32;
 
 /// How many inputs are tried where different values keep printing alike.
 const MOST_FAILURES: u32 = 6;
@@ -141,7 +144,21 @@ impl State {
         });
         let taken = taken.min().unwrap_or(0);
         let parted = context.and_then(|context| self.parted.get(&context));
-        rough(taken) * 64 + rough(parted.copied().unwrap_or(0))
+        rough(taken) * 64
+            + rough(parted.copied().unwrap_or(0))
+            + u32::from(self.only_resizes(node, way as usize)) * RESIZED
+    }
+
+    /// Whether a way asks for nothing but another length of a stream.
+    fn only_resizes(&self, node: NodeId, way: usize) -> bool {
+        let decision = self.tree.decision(node);
+        let held = decision
+            .and_then(|decision| decision.ways.get(way))
+            .map(|way| way.held);
+        held.is_some_and(|held| {
+            self.arena.variable_count(held) == 1
+                && matches!(self.arena.variables(held)[0], Var::Length { .. })
+        })
     }
 
     /// How the versions parted last before a node.
