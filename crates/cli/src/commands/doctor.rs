@@ -119,13 +119,9 @@ fn rust() -> Vec<Finding> {
 }
 
 fn kernel() -> Vec<Finding> {
-    vec![
-        release(),
-        address_space(),
-        address_randomisation(),
-        landlock(),
-        user_namespaces(),
-    ]
+    let mut findings = vec![release(), address_space(), address_randomisation()];
+    findings.extend(sandbox());
+    findings
 }
 
 /// memfd_create came with Linux 3.17, and nobody switches it off by itself.
@@ -176,34 +172,28 @@ fn address_randomisation() -> Finding {
     }
 }
 
-fn landlock() -> Finding {
-    let modules = read("/sys/kernel/security/lsm");
-    let state = if modules.split(',').any(|module| module == "landlock") {
-        Ok("on".to_string())
-    } else if modules.is_empty() {
-        Err("cannot tell: /sys/kernel/security/lsm is not readable".into())
-    } else {
-        Err(format!("off (security modules: {modules})"))
-    };
-    Finding {
-        name: "Landlock".into(),
-        need: Need::Optional,
-        state,
-        help: "start the kernel with lsm=landlock,…; without it writes are confined by namespaces and permissions alone".into(),
-    }
-}
-
-fn user_namespaces() -> Finding {
-    let state = match succeeds("unshare", &["--user", "--map-root-user", "--net", "true"]) {
-        Some(true) => Ok("can be made".to_string()),
-        Some(false) => Err("refused".into()),
-        None => Err("cannot tell: `unshare` is not installed".into()),
-    };
-    Finding {
-        name: "user namespaces".into(),
-        need: Need::Optional,
-        state,
-        help: "sysctl kernel.unprivileged_userns_clone=1; without them programs under test share the network of this machine".into(),
+/// What the sandbox really gets when it is set up as for a run.
+fn sandbox() -> Vec<Finding> {
+    match changeling_exec::capabilities() {
+        Ok(capabilities) => capabilities
+            .into_iter()
+            .map(|capability| Finding {
+                name: format!("sandbox: {}", capability.name),
+                need: Need::Useful,
+                state: if capability.in_force {
+                    Ok(capability.detail.clone())
+                } else {
+                    Err("not in force".into())
+                },
+                help: capability.detail,
+            })
+            .collect(),
+        Err(error) => vec![Finding {
+            name: "sandbox".into(),
+            need: Need::Required,
+            state: Err(error.to_string()),
+            help: "docs/sandbox.md says what it needs".into(),
+        }],
     }
 }
 
