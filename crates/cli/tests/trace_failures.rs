@@ -1,0 +1,203 @@
+//! Bad and hostile programs under `changeling trace`: a clear message with its own exit code, or an ordinary observation; nothing
+//! is left behind.
+
+mod support;
+
+use std::process::Command;
+use support::{Random, Traced, trace};
+
+#[test]
+fn what_cannot_be_traced_is_told_with_a_code_of_its_own() {
+    let room = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(room.path().join(name), text).unwrap();
+    write("bad.c", "int main(void) { return undeclared; }\n");
+    write("lib.c", "int f(void) { return 0; }\n");
+    write(
+        "open.c",
+        "int missing(void); int main(void) { return missing(); }\n",
+    );
+    write("good.c", "int main(void) { return 0; }\n");
+    write("text.txt", "text\n");
+    write("broken.bc", "BC\u{0}not bitcode");
+    std::fs::create_dir(room.path().join("tree")).unwrap();
+    write("tree/good.c", "int main(void) { return 0; }\n");
+    let foreign = Command::new("clang-22")
+        .args([
+            "--target=aarch64-linux-gnu",
+            "-emit-llvm",
+            "-c",
+            "good.c",
+            "-o",
+            "arm.bc",
+        ])
+        .current_dir(room.path())
+        .status()
+        .unwrap();
+    assert!(foreign.success());
+    for (arguments, code, parts) in [
+        (
+            vec!["no.c"],
+            10,
+            vec!["there is no file or directory no.c", "help: "],
+        ),
+        (
+            vec!["text.txt"],
+            11,
+            vec!["text.txt is not a program", "help: "],
+        ),
+        (
+            vec!["lib.c"],
+            12,
+            vec!["neither `main` nor", "lib.c", "help: "],
+        ),
+        (
+            vec!["bad.c"],
+            13,
+            vec!["use of undeclared identifier", "bad.c does not compile"],
+        ),
+        (vec!["open.c"], 14, vec!["missing", "help: "]),
+        (vec!["arm.bc"], 15, vec!["arm.bc", "help: "]),
+        (vec!["broken.bc"], 25, vec!["broken.bc", "help: "]),
+        (
+            vec!["tree", "--build", "echo no luck; exit 9"],
+            18,
+            vec!["no luck", "build command"],
+        ),
+        (
+            vec!["good.c", "--stdin", "nowhere"],
+            2,
+            vec!["--stdin nowhere", "help: "],
+        ),
+        (
+            vec!["good.c", "--file", "a/b=3"],
+            2,
+            vec!["--file a/b=3", "help: "],
+        ),
+        (
+            vec!["good.c", "--sym-arg", "many"],
+            2,
+            vec!["--sym-arg many", "help: "],
+        ),
+        (
+            vec!["good.c", "--stdin", "1", "--stdin", "1"],
+            2,
+            vec!["was given before"],
+        ),
+    ] {
+        let traced = trace(room.path(), &arguments);
+        let text = &traced.stderr;
+        assert_eq!(traced.code, Some(code), "{arguments:?}: {text}");
+        for part in parts {
+            assert!(
+                text.contains(part),
+                "{arguments:?} without {part:?}: {text}"
+            );
+        }
+        assert!(
+            !text.contains("panicked") && !text.contains("backtrace"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn hostile_programs_are_ordinary_observations_and_leave_nothing_behind() {
+    for (name, body, ends) in [
+        ("crashes", "*(volatile int *)0 = in;", &["signal 11"][..]),
+        ("aborts", "abort();", &["signal 6"]),
+        ("loops", "for (;;) in++;", &["time"]),
+        (
+            "forks",
+            "for (;;) if (fork() < 0) break; for (;;) pause();",
+            &["time"],
+        ),
+        (
+            "allocates",
+            "for (;;) { char *p = malloc(1 << 20); if (!p) exit(5); memset(p, in, 1 << 20); }",
+            &["5", "signal 9", "time"],
+        ),
+        (
+            "writes outside",
+            "FILE *f = fopen(OUTSIDE, \"w\"); return f ? 3 : 6;",
+            &["6"],
+        ),
+        (
+            "kills its group",
+            "kill(0, SIGKILL); sleep(9);",
+            &["signal 9", "time"],
+        ),
+        (
+            "kills its parent",
+            "kill(getppid(), SIGKILL); return 4;",
+            &["4", "signal 9", "time"],
+        ),
+        (
+            "floods",
+            "for (;;) puts(\"more and more and more\");",
+            &["signal 25", "time"],
+        ),
+    ] {
+        let (traced, marker) = hostile(body);
+        assert_eq!(traced.code, Some(0), "{name}: {}", traced.stderr);
+        let end = traced.text("end");
+        assert!(
+            ends.iter().any(|part| end.contains(part)),
+            "{name} ended with {end:?}"
+        );
+        let strays = processes_with(&marker);
+        assert!(strays.is_empty(), "{name} left processes {strays:?}");
+    }
+}
+
+/// Traces a program with this in its `main`; the temporary directory it had is empty again at the end.
+fn hostile(body: &str) -> (Traced, String) {
+    let room = tempfile::tempdir().unwrap();
+    let temporary = tempfile::tempdir().unwrap();
+    let outside = room.path().join("outside");
+    let marker = format!(
+        "hostile{:x}",
+        Random::new(std::process::id().into()).next() ^ body.len() as u64
+    );
+    let text = format!(
+        "#define _GNU_SOURCE\n#include <signal.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\
+         #include <unistd.h>\n#define OUTSIDE {:?}\nint main(void)\n{{\n    int in = getchar();\n    {body}\n    return in;\n}}\n",
+        outside.to_str().unwrap()
+    );
+    std::fs::write(room.path().join("p.c"), text).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_changeling"))
+        .args(["trace", "p.c", "--flag=-w", "--json", "--cache"])
+        .arg(&marker)
+        .args(["--stdin", "1", "--run-time", "2"])
+        .current_dir(room.path())
+        .env("TMPDIR", temporary.path())
+        .output()
+        .unwrap();
+    assert!(!outside.exists(), "{body}: wrote outside of its directory");
+    let left: Vec<_> = std::fs::read_dir(temporary.path())
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
+    assert!(left.is_empty(), "{body}: left {left:?}");
+    let traced = Traced {
+        code: output.status.code(),
+        document: serde_json::from_slice(&output.stdout).ok(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    };
+    (traced, marker)
+}
+
+/// Processes whose binary or command line has this in its name. The cache, and so the traced binary, is named after it.
+fn processes_with(marker: &str) -> Vec<String> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    entries
+        .filter_map(|entry| {
+            let place = entry.path();
+            let seen = |name: &str| std::fs::read(place.join(name)).unwrap_or_default();
+            let binary = std::fs::read_link(place.join("exe")).unwrap_or_default();
+            let line = String::from_utf8_lossy(&seen("cmdline")).into_owned();
+            let is_ours = line.contains(marker) || binary.to_string_lossy().contains(marker);
+            is_ours.then(|| format!("{}: {line}", place.display()))
+        })
+        .collect()
+}

@@ -1,0 +1,96 @@
+//! Every program of `fixtures/transparency`: its traces agree with the plain runs and with themselves.
+
+mod support;
+
+use std::path::PathBuf;
+use support::{fixtures, parallel, trace};
+
+/// Following every flip of every trace would take hours; the first ones of each trace show the same.
+const FLIPS: &str = "12";
+
+/// Two runs may order the steps of their threads differently.
+const THREADED: &[&str] = &["threads", "workers", "rust-threads", "atomics"];
+
+#[test]
+fn fixtures_are_transparent_truthful_and_follow_flips() {
+    let folders = folders();
+    assert!(folders.len() >= 30, "only {} fixtures", folders.len());
+    let problems: Vec<String> = parallel(&folders, problems_of).concat();
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+fn folders() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(fixtures().join("transparency")).unwrap();
+    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    folders.sort();
+    folders
+}
+
+fn problems_of(folder: &PathBuf) -> Vec<String> {
+    let room = tempfile::tempdir().unwrap();
+    let name = folder.file_name().unwrap().to_str().unwrap();
+    let expect: toml::Table = std::fs::read_to_string(folder.join("expect.toml"))
+        .unwrap()
+        .parse()
+        .unwrap();
+    let source = folder.join(expect["source"].as_str().unwrap());
+    let standard = match expect["language"].as_str().unwrap() {
+        "c" => "--flag=-std=gnu17",
+        "c++" => "--flag=-std=c++20",
+        _ => "",
+    };
+    let mut problems = Vec::new();
+    for (number, seed) in expect["seeds"].as_array().unwrap().iter().enumerate() {
+        let mut arguments = vec![source.to_str().unwrap().to_owned()];
+        if !standard.is_empty() {
+            arguments.extend([standard, "--flag=-lm", "--flag=-pthread"].map(String::from));
+        }
+        arguments.extend(["--check", "--flips", FLIPS].map(String::from));
+        if let Some(stdin) = seed.get("stdin") {
+            let file = format!("seed-{number}");
+            std::fs::write(room.path().join(&file), bytes(stdin.as_str().unwrap())).unwrap();
+            arguments.extend(["--stdin".into(), file]);
+        }
+        for argument in seed
+            .get("args")
+            .and_then(|list| list.as_array())
+            .into_iter()
+            .flatten()
+        {
+            let text = String::from_utf8(bytes(argument.as_str().unwrap())).unwrap();
+            arguments.extend(["--sym-arg".into(), format!("={text}")]);
+        }
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let traced = trace(room.path(), &arguments);
+        let mut complain = |what: String| problems.push(format!("{name}[{number}]: {what}"));
+        if traced.document.is_none() {
+            complain(traced.wrong());
+            continue;
+        }
+        let expected = seed
+            .get("status")
+            .map_or(0, |status| status.as_integer().unwrap());
+        let end = traced.text("end");
+        let numbers: Vec<i64> = end
+            .split(|c: char| !c.is_ascii_digit())
+            .filter_map(|text| text.parse().ok())
+            .collect();
+        if !numbers.contains(&expected.abs()) {
+            complain(format!("ended with {end}, expected {expected}"));
+        }
+        let check = traced.check();
+        let none = |key: &str| check[key].as_array().is_some_and(|list| list.is_empty());
+        // Where labels were given up the other way need not be as predicted.
+        let may_stray = !traced.list("losses").is_empty() || THREADED.contains(&name);
+        if !none("transparency") || !none("untrue") || (!none("strayed") && !may_stray) {
+            complain(traced.wrong());
+        }
+    }
+    problems
+}
+
+fn bytes(hexadecimal: &str) -> Vec<u8> {
+    (0..hexadecimal.len() / 2)
+        .map(|at| u8::from_str_radix(&hexadecimal[2 * at..2 * at + 2], 16).unwrap())
+        .collect()
+}
