@@ -496,7 +496,7 @@ fn testme_is_exposed_from_nothing() {
     let (base, head) = (testme(false), testme(true));
     let budget = Budget {
         groups: Some(1),
-        runs: Some(90),
+        runs: Some(200),
         ..Budget::default()
     };
     let (_, outcome) = search(&base, &head, 20, &[b""], budget);
