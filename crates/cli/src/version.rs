@@ -6,6 +6,7 @@ use changeling_build::{BuildOptions, Built, Source, build};
 use changeling_instrument::{InstrumentError, instrument};
 use changeling_trace::sites::{self, SiteTable};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 pub struct Version {
     pub built: Built,
@@ -21,10 +22,7 @@ impl Version {
         let (traced, table) = (directory.join("traced"), directory.join("sites.json"));
         if !(traced.is_file() && table.is_file()) {
             // Made beside and moved into place, so that a killed run leaves no half of it.
-            let work = options
-                .cache
-                .join("traced")
-                .join(format!("work-{}-{}", std::process::id(), built.key));
+            let work = work_directory(&options.cache.join("traced"));
             let made = instrument(&built.bitcode, &work, &built.link);
             if made.is_err() {
                 let _ = std::fs::remove_dir_all(&work);
@@ -42,6 +40,13 @@ impl Version {
             sites,
         })
     }
+}
+
+/// A name that nobody else uses: both versions may be the same and built at once.
+fn work_directory(parent: &std::path::Path) -> PathBuf {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    parent.join(format!("work-{}-{number}", std::process::id()))
 }
 
 /// The bitcode's key and the tracer's own identity.
