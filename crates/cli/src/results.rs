@@ -18,6 +18,7 @@ use changeling_explore::{End, Observation, Side, witness};
 use changeling_report::accepted::Accepted;
 use changeling_report::case::Case;
 use changeling_report::directory::OutputDirectory;
+use changeling_report::log::Log;
 use changeling_report::results::{self, Bytes, FileWritten, InputView, Observed, Place, Results};
 use changeling_report::wording;
 use changeling_trace::input::Input;
@@ -40,6 +41,8 @@ pub struct Recorder {
     /// Differences by number, with the folder of the case.
     cases: BTreeMap<u32, (results::Difference, String)>,
     last_snapshot: Instant,
+    /// What was tried and why it was given up.
+    log: Option<Log>,
     /// What could not be written.
     troubles: Vec<String>,
 }
@@ -54,6 +57,7 @@ impl Recorder {
         store: Store,
     ) -> Recorder {
         Recorder {
+            log: out.log().ok(),
             out,
             results,
             regions,
@@ -74,6 +78,16 @@ impl Recorder {
         notes: Vec<String>,
     ) -> (Results, OutputDirectory) {
         self.display.clear();
+        for gap in &outcome.gaps {
+            self.write_log(serde_json::json!({ "event": "given up", "gap": gap }));
+        }
+        self.write_log(serde_json::json!({
+            "event": "end",
+            "seconds": outcome.stats.seconds,
+            "stopped": outcome.stopped,
+            "verdict": outcome.verdict,
+            "runs": outcome.stats.runs,
+        }));
         let shown = self.merge(&outcome.differences);
         let mut results = self.results.clone();
         results.stopped = stopped(outcome.stopped);
@@ -269,6 +283,12 @@ impl Recorder {
         }
     }
 
+    fn write_log(&mut self, entry: serde_json::Value) {
+        if let Some(Err(error)) = self.log.as_mut().map(|log| log.append(&entry)) {
+            self.trouble(error.to_string());
+        }
+    }
+
     /// Said once, in the report: the search goes on if it cannot write.
     fn trouble(&mut self, text: String) {
         if !self.troubles.contains(&text) && self.troubles.len() < 10 {
@@ -313,6 +333,14 @@ impl Listener for Recorder {
                 .event(&serde_json::json!({ "event": "difference", "difference": shown }));
         }
         if is_new {
+            self.write_log(serde_json::json!({
+                "event": "difference",
+                "seconds": difference.seconds,
+                "run": u64::from(difference.run.0) + 1,
+                "id": difference.id,
+                "kind": difference.kind().slug(),
+                "found_by": difference.found_by,
+            }));
             self.snapshot();
         }
     }
