@@ -302,9 +302,13 @@ impl Solver {
     }
 
     /// The hint with the values of a model. Bytes that come to be because the
-    /// input grows are filler, unless the query or the path speaks of them.
+    /// input grows are filler, unless the goal or the path speaks of them: values
+    /// that equal the hint's are not listed, but the model needs them.
     fn compose(&self, arena: &Arena, query: &Query, values: &[(VarId, u64)]) -> Assignment {
         let mut model = query.hint.clone();
+        let of_goal: Vec<VarId> = arena.set(query.goal).iter().collect();
+        let needed =
+            |id| self.path.mentions(id, query.prefix.len()) || of_goal.binary_search(&id).is_ok();
         for &(id, value) in values {
             let Var::Length { stream } = arena.variables.var(id) else {
                 continue;
@@ -316,11 +320,9 @@ impl Solver {
                         stream,
                         offset: offset as u32,
                     };
-                    let id = arena.variables.find(var);
-                    if id.is_some_and(|id| self.path.mentions(id, query.prefix.len())) {
-                        continue;
+                    if !arena.variables.find(var).is_some_and(needed) {
+                        model.set(var, self.settings.filler.into());
                     }
-                    model.set(var, self.settings.filler.into());
                 }
             }
             model.set(Var::Length { stream }, value);

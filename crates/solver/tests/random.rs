@@ -115,7 +115,12 @@ fn twenty_thousand_formulas_agree_with_z3() {
 fn check_model(arena: &Arena, query: &Query, answer: &Answer) {
     let Answer::Sat(model) = answer else { return };
     for &condition in query.prefix.iter().chain([&query.goal]) {
-        assert!(arena.holds(condition, model));
+        assert!(
+            arena.holds(condition, model),
+            "{model:?} does not satisfy {}:\n{}",
+            arena.display(condition),
+            arena.smt2(query).unwrap()
+        );
     }
     assert!(model.length(0) <= CAPACITY);
 }

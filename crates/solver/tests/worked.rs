@@ -416,3 +416,33 @@ fn broken_traces_are_errors() {
         .contains("bits 4..12")
     );
 }
+
+/// The byte of the goal lies behind the hint's end and already has the value
+/// that the goal needs: filling up the new bytes must leave it alone.
+#[test]
+fn growing_keeps_bytes_of_the_goal() {
+    let shape = input(b"abc", 9);
+    let mut hint = Assignment::from_input(&shape);
+    hint.set_byte(0, 4, 2);
+    hint.set_byte(0, 5, 7);
+    let mut arena = Arena::new();
+    let length = arena.length(0);
+    let number = arena.extract(length, 1, 8).unwrap();
+    let amount = arena.input(0, 4);
+    let shifted = arena.binary(Op::LShr, number, amount).unwrap();
+    let goal = compare(&mut arena, Op::Ne, shifted, 0);
+    let query = Query {
+        prefix: &[],
+        goal,
+        hint: &hint,
+        bounds: &Bounds::from_input(&shape),
+        soft: &[],
+    };
+    let mut solver = Solver::new(Settings::default());
+    let Answer::Sat(model) = solver.solve(&mut arena, &query) else {
+        panic!("a length of 8 is a solution");
+    };
+    assert!(arena.holds(goal, &model), "{model:?}");
+    assert!(model.length(0) > 3);
+    assert_eq!((model.byte(0, 3), model.byte(0, 5)), (b'A', b'A'));
+}
