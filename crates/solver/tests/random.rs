@@ -49,10 +49,18 @@ fn z3(scripts: &[String]) -> Vec<String> {
         .spawn()
         .expect("the tests need z3 on the PATH");
     let mut stdin = child.stdin.take().unwrap();
-    let all: String = scripts
-        .iter()
-        .map(|script| format!("(reset)\n{script}"))
-        .collect();
+    // One scope each: starting afresh takes longer than most answers.
+    let mut all = String::from("(set-logic QF_BV)\n");
+    for script in scripts {
+        all.push_str("(push)\n");
+        let setting =
+            |line: &&str| line.starts_with("(set-logic") || line.starts_with("(set-option");
+        for line in script.lines().filter(|line| !setting(line)) {
+            all.push_str(line);
+            all.push('\n');
+        }
+        all.push_str("(pop)\n");
+    }
     let writer = std::thread::spawn(move || stdin.write_all(all.as_bytes()));
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap().unwrap();
