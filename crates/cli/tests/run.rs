@@ -256,7 +256,13 @@ fn refactorings_are_equivalent_up_to_the_bound() {
 
 #[test]
 fn one_line_faults_are_found() {
-    for (program, id) in [("calc", "calc-01")] {
+    let faults = [
+        ("glob", "glob-01"),
+        ("glob", "glob-02"),
+        ("stats", "stats-01"),
+        ("stats", "stats-02"),
+    ];
+    for (program, id) in faults {
         let room = Room::new();
         let folder = fixture(&format!("faults/{program}"));
         let expected = expectations(&folder.join("faults.toml"));
