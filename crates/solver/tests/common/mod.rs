@@ -52,7 +52,7 @@ impl<'a> Generator<'a> {
     pub fn new(arena: &'a mut Arena, seed: u64, shape: Shape) -> Generator<'a> {
         let mut random = Random::new(seed);
         let mut tables = Vec::new();
-        for size in [16usize, 5, 40] {
+        for size in [8usize, 5, 12] {
             let bytes: Vec<u8> = (0..size).map(|_| random.next() as u8).collect();
             tables.push(arena.add_table(&bytes, None).unwrap());
         }
