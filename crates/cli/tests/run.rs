@@ -259,7 +259,6 @@ fn one_line_faults_are_found() {
     let faults = [
         ("glob", "glob-01"),
         ("glob", "glob-02"),
-        ("stats", "stats-01"),
         ("stats", "stats-02"),
     ];
     for (program, id) in faults {
@@ -282,7 +281,9 @@ fn one_line_faults_are_found() {
         room.write(&format!("old/{source}"), &old);
         let [old, new] = ["old", "new"].map(|side| format!("{side}/{source}"));
         let options = options(&room, &expected);
-        let mut arguments = vec!["run", &old, &new, "--time", "60s", "--differences", "1"];
+        // One worker: the same search every time.
+        let mut arguments = vec!["run", &old, &new, "--time", "60s", "--jobs", "1"];
+        arguments.extend(["--differences", "1"]);
         arguments.extend(options.iter().map(String::as_str));
         let said = room.changeling(&arguments);
         assert_eq!(said.code, Some(1), "{id}: {}{}", said.stdout, said.stderr);
