@@ -613,7 +613,7 @@ fn losses(
             }),
         }
     }
-    losses.sort_by(|a, b| b.count.cmp(&a.count));
+    losses.sort_by_key(|loss| std::cmp::Reverse(loss.count));
     (losses, unexplored)
 }
 
