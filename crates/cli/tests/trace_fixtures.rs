@@ -2,7 +2,7 @@
 
 mod support;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use support::{fixtures, parallel, trace};
 
 /// Following every flip of every trace would take hours; the first ones of each trace show the same.
@@ -15,7 +15,7 @@ const THREADED: &[&str] = &["threads", "workers", "rust-threads", "atomics"];
 fn fixtures_are_transparent_truthful_and_follow_flips() {
     let folders = folders();
     assert!(folders.len() >= 30, "only {} fixtures", folders.len());
-    let problems: Vec<String> = parallel(&folders, problems_of).concat();
+    let problems: Vec<String> = parallel(&folders, |folder| problems_of(folder)).concat();
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
@@ -26,7 +26,7 @@ fn folders() -> Vec<PathBuf> {
     folders
 }
 
-fn problems_of(folder: &PathBuf) -> Vec<String> {
+fn problems_of(folder: &Path) -> Vec<String> {
     let room = tempfile::tempdir().unwrap();
     let name = folder.file_name().unwrap().to_str().unwrap();
     let expect: toml::Table = std::fs::read_to_string(folder.join("expect.toml"))
