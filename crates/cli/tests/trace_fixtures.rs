@@ -45,7 +45,7 @@ fn problems_of(folder: &Path) -> Vec<String> {
         if !standard.is_empty() {
             arguments.extend([standard, "--flag=-lm", "--flag=-pthread"].map(String::from));
         }
-        arguments.extend(["--check", "--flips", FLIPS].map(String::from));
+        arguments.extend(["--check", "--flips", FLIPS, "--run-time", "60"].map(String::from));
         if let Some(stdin) = seed.get("stdin") {
             let file = format!("seed-{number}");
             std::fs::write(room.path().join(&file), bytes(stdin.as_str().unwrap())).unwrap();
