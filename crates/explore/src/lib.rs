@@ -14,7 +14,6 @@ pub mod gap;
 pub mod group;
 pub mod guide;
 pub mod merge;
-pub mod native;
 pub mod normalise;
 mod number;
 pub mod outcome;
