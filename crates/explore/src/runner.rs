@@ -77,6 +77,14 @@ pub struct RunError {
     pub message: String,
 }
 
+impl From<changeling_exec::ExecError> for RunError {
+    fn from(error: changeling_exec::ExecError) -> RunError {
+        RunError {
+            message: error.to_string(),
+        }
+    }
+}
+
 /// Runs both versions. Every worker of the search has its own.
 pub trait PairRunner: Send {
     /// Both traced versions on the same input, base first.
