@@ -9,6 +9,7 @@ mod exit;
 mod failure;
 mod inputs;
 mod progress;
+mod recorder;
 mod regions;
 mod results;
 mod runner;

@@ -1,350 +1,17 @@
-//! From the search's own words to the report's: listens while the search runs,
-//! and puts the results together when it has ended.
+//! From the search's own words to the report's.
 
-use crate::progress::Display;
 use crate::regions::{Regions, source_name};
 use crate::runner::side_name;
-use crate::store::Store;
 use crate::version::Version;
 use changeling_explore::budget::Stopped;
 use changeling_explore::difference::{Channel, Kind};
 use changeling_explore::frontier::Bucket;
 use changeling_explore::group::Spot;
-use changeling_explore::outcome::{
-    Difference, GapCount, Listener, Outcome, Progress, Suspicion, Verdict,
-};
-use changeling_explore::tree::RunId;
+use changeling_explore::outcome::{Difference, GapCount, Outcome, Suspicion, Verdict};
 use changeling_explore::{End, Observation, Side, witness};
-use changeling_report::accepted::Accepted;
-use changeling_report::case::Case;
-use changeling_report::directory::OutputDirectory;
-use changeling_report::log::Log;
 use changeling_report::results::{self, Bytes, FileWritten, InputView, Observed, Place, Results};
 use changeling_report::wording;
-use changeling_trace::input::Input;
-use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-/// Pause between two snapshots of `results.json`.
-const PAUSE: Duration = Duration::from_secs(1);
-
-/// Writes down what the search tells.
-pub struct Recorder {
-    pub out: OutputDirectory,
-    /// What is known so far.
-    pub results: Results,
-    pub regions: Arc<Regions>,
-    pub accepted: Accepted,
-    pub display: Display,
-    pub store: Store,
-    /// Differences by number, with the folder of the case.
-    cases: BTreeMap<u32, (results::Difference, String)>,
-    last_snapshot: Instant,
-    /// What was tried and why it was given up.
-    log: Option<Log>,
-    /// What could not be written.
-    troubles: Vec<String>,
-}
-
-impl Recorder {
-    pub fn new(
-        out: OutputDirectory,
-        results: Results,
-        regions: Arc<Regions>,
-        accepted: Accepted,
-        display: Display,
-        store: Store,
-    ) -> Recorder {
-        Recorder {
-            log: out.log().ok(),
-            out,
-            results,
-            regions,
-            accepted,
-            display,
-            store,
-            cases: BTreeMap::new(),
-            last_snapshot: Instant::now(),
-            troubles: Vec::new(),
-        }
-    }
-
-    /// Everything that the search found, and all reports.
-    pub fn conclude(
-        mut self,
-        outcome: &Outcome,
-        versions: &[Version; 2],
-        notes: Vec<String>,
-    ) -> (Results, OutputDirectory) {
-        self.display.clear();
-        for gap in &outcome.gaps {
-            self.write_log(serde_json::json!({ "event": "given up", "gap": gap }));
-        }
-        self.write_log(serde_json::json!({
-            "event": "end",
-            "seconds": outcome.stats.seconds,
-            "stopped": outcome.stopped,
-            "verdict": outcome.verdict,
-            "runs": outcome.stats.runs,
-        }));
-        let shown = self.merge(&outcome.differences);
-        let mut results = self.results.clone();
-        results.stopped = stopped(outcome.stopped);
-        results.error.clone_from(&outcome.error);
-        results.stats = stats(outcome);
-        self.place(&mut results, shown.into_iter());
-        results.verdict = match outcome.verdict {
-            Verdict::Differences if results.differences.is_empty() => results::Verdict::NoneFound,
-            Verdict::Differences => results::Verdict::Differences,
-            Verdict::NoneFound => results::Verdict::NoneFound,
-            Verdict::Equivalent => results::Verdict::Equivalent,
-            Verdict::CouldNotRun => results::Verdict::CouldNotRun,
-        };
-        results.suspected = outcome
-            .suspected
-            .iter()
-            .map(|s| suspected(s, &self.regions))
-            .collect();
-        results.unstable = outcome.unstable.iter().map(unstable).collect();
-        results.undefined = outcome.undefined.iter().map(undefined).collect();
-        results.changes = self.regions.counted();
-        let tables = [&versions[0].sites, &versions[1].sites];
-        let (changed, covered) = self.regions.changed_lines(tables, &outcome.coverage);
-        results.coverage = coverage(versions, outcome);
-        results.coverage.changed_lines = changed;
-        results.coverage.covered_changed_lines = covered;
-        results.sources = self.regions.views(tables, &outcome.coverage);
-        (results.losses, results.unexplored) = losses(&outcome.gaps, versions);
-        results.timeline = outcome.series.iter().map(sample).collect();
-        results.warnings.extend(notes);
-        if !outcome.violations.is_empty() {
-            results.warnings.push(violations(outcome));
-        }
-        results.inconclusive = inconclusive(&results, outcome);
-        if let Err(error) = self.store.finish() {
-            self.trouble(error);
-        }
-        results.warnings.append(&mut self.troubles);
-        if let Err(error) = self.out.write_reports(&results) {
-            results.warnings.push(error.to_string());
-        }
-        (results, self.out)
-    }
-
-    /// The last word on every difference. Groups that came down to the same small
-    /// input are one thing to a reader. Gives the numbers of those to show, in order.
-    fn merge(&mut self, found: &[Difference]) -> Vec<u32> {
-        let mut shown: Vec<(u32, results::Difference)> = Vec::new();
-        for difference in found {
-            let described = self.described(difference);
-            let twin = shown.iter_mut().find(|(_, other)| {
-                other.kind == described.kind
-                    && other.input == described.input
-                    && self.is_accepted(other) == self.is_accepted(&described)
-            });
-            let Some((_, other)) = twin else {
-                shown.push((difference.id, described));
-                continue;
-            };
-            other.group_size += described.group_size;
-            if !groups(&other.group).any(|group| group == described.group) {
-                other.group = format!("{}\n{}", other.group, described.group);
-            }
-            if let Some((_, folder)) = self.cases.remove(&difference.id)
-                && !folder.is_empty()
-            {
-                let _ = std::fs::remove_dir_all(self.out.path().join(folder));
-            }
-        }
-        let order = shown.iter().map(|(id, _)| *id).collect();
-        for (id, difference) in shown {
-            self.put(id, difference);
-        }
-        order
-    }
-
-    fn is_accepted(&self, difference: &results::Difference) -> bool {
-        groups(&difference.group).all(|group| self.accepted.find(group).is_some())
-    }
-
-    /// Saves a difference as a case, unless it was accepted.
-    fn save(&mut self, found: &Difference) {
-        let difference = self.described(found);
-        self.put(found.id, difference);
-    }
-
-    fn put(&mut self, id: u32, mut difference: results::Difference) {
-        if !self.is_accepted(&difference) {
-            let case = Case::of(&difference, &self.results.versions);
-            match self.out.add_case(&case) {
-                Ok(folder) => difference.case = folder,
-                Err(error) => self.trouble(error.to_string()),
-            }
-        }
-        let folder = difference.case.clone();
-        let before = self.cases.insert(id, (difference, folder.clone()));
-        // A better input may have changed the case's name.
-        if let Some((_, old)) = before.filter(|(_, old)| !old.is_empty() && *old != folder) {
-            let _ = std::fs::remove_dir_all(self.out.path().join(old));
-        }
-    }
-
-    fn described(&self, found: &Difference) -> results::Difference {
-        let [base, head] = found.seen.each_ref().map(outcome_view);
-        let kind = kind(found.kind());
-        let parting = found.group.parting.as_ref();
-        let changes = self.regions.entered(&found.input);
-        let changes = match changes.is_empty() {
-            true => self.regions.entered(&found.original),
-            false => changes,
-        };
-        results::Difference {
-            id: format!("{:04}", found.id),
-            kind,
-            title: title(kind, &base, &head),
-            group: self.group(found),
-            group_size: found.group_size.max(1),
-            case: String::new(),
-            input: InputView::from(&found.input),
-            base,
-            head,
-            changes,
-            parting: parting.and_then(|[base, head]| parting_place(base, head)),
-            found_by: found.found_by.map_or("given input", found_by).into(),
-            run: u64::from(found.run.0) + 1,
-            seconds: found.seconds,
-        }
-    }
-
-    /// Stays the same when lines move: the kind, and the texts of the lines where
-    /// the paths part.
-    fn group(&self, found: &Difference) -> String {
-        let spot = |side: Side, spot: &Spot| {
-            if spot.file.is_empty() {
-                return "end".to_owned();
-            }
-            let text = self
-                .regions
-                .line(side.index(), &spot.file, spot.line)
-                .unwrap_or_default();
-            format!("{}: {text}", spot.function)
-        };
-        let slug = found.kind().slug();
-        match &found.group.parting {
-            None => slug,
-            Some([base, head]) => {
-                let (base, head) = (spot(Side::Base, base), spot(Side::Head, head));
-                format!("{slug} | {base} | {head}")
-            }
-        }
-    }
-
-    /// Differences in the order given; accepted ones apart.
-    fn place(&self, results: &mut Results, order: impl Iterator<Item = u32>) {
-        results.differences.clear();
-        let mut accepted: HashMap<String, (String, u64)> = HashMap::new();
-        for id in order {
-            let Some((difference, _)) = self.cases.get(&id) else {
-                continue;
-            };
-            if self.is_accepted(difference) {
-                let entry = accepted
-                    .entry(difference.group.clone())
-                    .or_insert_with(|| (difference.title.clone(), 0));
-                entry.1 += difference.group_size;
-            } else {
-                results.differences.push(difference.clone());
-            }
-        }
-        let mut groups: Vec<results::AcceptedGroup> = accepted
-            .into_iter()
-            .map(|(group, (title, count))| results::AcceptedGroup {
-                group,
-                title,
-                count,
-            })
-            .collect();
-        groups.sort_by(|a, b| a.group.cmp(&b.group));
-        let count = groups.iter().map(|group| group.count).sum();
-        results.accepted = results::AcceptedSummary { count, groups };
-    }
-
-    fn snapshot(&mut self) {
-        self.last_snapshot = Instant::now();
-        let mut results = self.results.clone();
-        self.place(&mut results, self.cases.keys().copied());
-        results.verdict = match results.differences.is_empty() {
-            true => results::Verdict::NoneFound,
-            false => results::Verdict::Differences,
-        };
-        if let Err(error) = self.out.write_snapshot(&results) {
-            self.trouble(error.to_string());
-        }
-    }
-
-    fn write_log(&mut self, entry: serde_json::Value) {
-        if let Some(Err(error)) = self.log.as_mut().map(|log| log.append(&entry)) {
-            self.trouble(error.to_string());
-        }
-    }
-
-    /// Said once, in the report: the search goes on if it cannot write.
-    fn trouble(&mut self, text: String) {
-        if !self.troubles.contains(&text) && self.troubles.len() < 10 {
-            self.troubles.push(text);
-        }
-    }
-}
-
-impl Listener for Recorder {
-    fn progress(&mut self, progress: &Progress) {
-        self.display.progress(progress);
-        let stats = &mut self.results.stats;
-        let now = &progress.sample;
-        stats.runs = now.runs;
-        stats.pairs = now.pairs;
-        stats.queries = now.queries;
-        stats.seconds = now.seconds;
-        [stats.base_paths, stats.head_paths] = progress.paths;
-        if self.last_snapshot.elapsed() >= PAUSE {
-            self.snapshot();
-        }
-    }
-
-    fn input(&mut self, _run: RunId, input: &Input) {
-        self.store.input(input);
-    }
-
-    fn difference(&mut self, difference: &Difference) {
-        self.store.difference(difference);
-        if difference.reason.is_some() {
-            return;
-        }
-        let stats = &mut self.results.stats;
-        if stats.runs_to_first_difference.is_none() {
-            stats.runs_to_first_difference = Some(u64::from(difference.run.0) + 1);
-            stats.seconds_to_first_difference = Some(difference.seconds);
-        }
-        let is_new = !self.cases.contains_key(&difference.id);
-        self.save(difference);
-        if let Some((shown, _)) = self.cases.get(&difference.id).filter(|_| is_new) {
-            self.display
-                .event(&serde_json::json!({ "event": "difference", "difference": shown }));
-        }
-        if is_new {
-            self.write_log(serde_json::json!({
-                "event": "difference",
-                "seconds": difference.seconds,
-                "run": u64::from(difference.run.0) + 1,
-                "id": difference.id,
-                "kind": difference.kind().slug(),
-                "found_by": difference.found_by,
-            }));
-            self.snapshot();
-        }
-    }
-}
+use std::collections::BTreeMap;
 
 /// A case may stand for several groups, one per line.
 pub fn groups(text: &str) -> impl Iterator<Item = &str> {
@@ -416,7 +83,7 @@ pub fn kind(kind: &Kind) -> results::Kind {
     }
 }
 
-fn title(kind: results::Kind, base: &results::Outcome, head: &results::Outcome) -> String {
+pub fn title(kind: results::Kind, base: &results::Outcome, head: &results::Outcome) -> String {
     match kind {
         results::Kind::ExitCode | results::Kind::Crash | results::Kind::CrashGone => {
             format!("{} becomes {}", base.end.text(), head.end.text())
@@ -427,7 +94,7 @@ fn title(kind: results::Kind, base: &results::Outcome, head: &results::Outcome) 
     }
 }
 
-fn parting_place(base: &Spot, head: &Spot) -> Option<Place> {
+pub fn parting_place(base: &Spot, head: &Spot) -> Option<Place> {
     let spot = [head, base]
         .into_iter()
         .find(|spot| !spot.file.is_empty() && spot.line > 0)?;
@@ -438,7 +105,7 @@ fn parting_place(base: &Spot, head: &Spot) -> Option<Place> {
     })
 }
 
-fn found_by(bucket: Bucket) -> &'static str {
+pub fn found_by(bucket: Bucket) -> &'static str {
     match bucket {
         Bucket::Out => "same paths, different outputs",
         Bucket::Diverge => "a decision that only one version takes",
@@ -450,7 +117,7 @@ fn found_by(bucket: Bucket) -> &'static str {
     }
 }
 
-fn suspected(suspicion: &Suspicion, regions: &Regions) -> results::Suspected {
+pub fn suspected(suspicion: &Suspicion, regions: &Regions) -> results::Suspected {
     let [base, head] = suspicion.seen.each_ref().map(outcome_view);
     let kind = results::Kind::of(&base, &head).unwrap_or(results::Kind::Output);
     let more = match suspicion.more {
@@ -468,7 +135,7 @@ fn suspected(suspicion: &Suspicion, regions: &Regions) -> results::Suspected {
     }
 }
 
-fn unstable(suspicion: &Suspicion) -> results::Unstable {
+pub fn unstable(suspicion: &Suspicion) -> results::Unstable {
     let [first, second] = suspicion.seen.each_ref().map(outcome_view);
     let what = results::Kind::of(&first, &second).map_or("something", results::Kind::name);
     results::Unstable {
@@ -478,7 +145,7 @@ fn unstable(suspicion: &Suspicion) -> results::Unstable {
     }
 }
 
-fn undefined(difference: &Difference) -> results::Undefined {
+pub fn undefined(difference: &Difference) -> results::Undefined {
     let [base, head] = difference.seen.each_ref().map(outcome_view);
     results::Undefined {
         title: title(kind(difference.kind()), &base, &head),
@@ -496,7 +163,7 @@ fn report_side(side: Side) -> results::Side {
     }
 }
 
-fn stopped(stopped: Stopped) -> results::Stopped {
+pub fn stopped(stopped: Stopped) -> results::Stopped {
     match stopped {
         Stopped::Exhausted => results::Stopped::Exhausted,
         Stopped::Time => results::Stopped::Time,
@@ -508,7 +175,7 @@ fn stopped(stopped: Stopped) -> results::Stopped {
     }
 }
 
-fn stats(outcome: &Outcome) -> results::Stats {
+pub fn stats(outcome: &Outcome) -> results::Stats {
     let stats = &outcome.stats;
     let timeouts = outcome
         .gaps
@@ -557,7 +224,7 @@ fn stats(outcome: &Outcome) -> results::Stats {
     }
 }
 
-fn coverage(versions: &[Version; 2], outcome: &Outcome) -> results::Coverage {
+pub fn coverage(versions: &[Version; 2], outcome: &Outcome) -> results::Coverage {
     let count = |side: usize| {
         let table = &versions[side].sites;
         let own = table.blocks.iter().enumerate().filter(|(_, block)| {
@@ -582,7 +249,7 @@ fn coverage(versions: &[Version; 2], outcome: &Outcome) -> results::Coverage {
 }
 
 /// Gaps with a place are losses; the others say what was not explored.
-fn losses(
+pub fn losses(
     gaps: &[GapCount],
     versions: &[Version; 2],
 ) -> (Vec<results::Loss>, Vec<results::Unexplored>) {
@@ -617,7 +284,7 @@ fn losses(
     (losses, unexplored)
 }
 
-fn sample(sample: &changeling_explore::outcome::Sample) -> results::Sample {
+pub fn sample(sample: &changeling_explore::outcome::Sample) -> results::Sample {
     results::Sample {
         seconds: sample.seconds,
         runs: sample.runs,
@@ -626,7 +293,7 @@ fn sample(sample: &changeling_explore::outcome::Sample) -> results::Sample {
     }
 }
 
-fn violations(outcome: &Outcome) -> String {
+pub fn violations(outcome: &Outcome) -> String {
     let first = &outcome.violations[0];
     format!(
         "on {} a traced version behaved otherwise than the plain one (first: {}, {} instead of {}); \
@@ -640,7 +307,7 @@ fn violations(outcome: &Outcome) -> String {
 
 /// Why nothing can be said, if nothing can: the budget went before a change was
 /// entered, or before anything but the given inputs was run.
-fn inconclusive(results: &Results, outcome: &Outcome) -> Option<String> {
+pub fn inconclusive(results: &Results, outcome: &Outcome) -> Option<String> {
     if outcome.verdict != Verdict::NoneFound || outcome.stopped == Stopped::Exhausted {
         return None;
     }

@@ -1,0 +1,344 @@
+//! Listens while the search runs, keeps `out/` valid at every moment, and puts
+//! the results together when it has ended.
+
+use crate::progress::Display;
+use crate::regions::Regions;
+use crate::results::{
+    coverage, found_by, groups, inconclusive, kind, losses, outcome_view, parting_place, sample,
+    stats, stopped, suspected, title, undefined, unstable, violations,
+};
+use crate::store::Store;
+use crate::version::Version;
+use changeling_explore::Side;
+use changeling_explore::group::Spot;
+use changeling_explore::outcome::{Difference, Listener, Outcome, Progress, Verdict};
+use changeling_explore::tree::RunId;
+use changeling_report::accepted::Accepted;
+use changeling_report::case::Case;
+use changeling_report::directory::OutputDirectory;
+use changeling_report::log::Log;
+use changeling_report::results::{self, InputView, Results};
+use changeling_trace::input::Input;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Pause between two snapshots of `results.json`.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Writes down what the search tells.
+pub struct Recorder {
+    pub out: OutputDirectory,
+    /// What is known so far.
+    pub results: Results,
+    pub regions: Arc<Regions>,
+    pub accepted: Accepted,
+    pub display: Display,
+    pub store: Store,
+    /// Differences by number, with the folder of the case.
+    cases: BTreeMap<u32, (results::Difference, String)>,
+    last_snapshot: Instant,
+    /// What was tried and why it was given up.
+    log: Option<Log>,
+    /// What could not be written.
+    troubles: Vec<String>,
+}
+
+impl Recorder {
+    pub fn new(
+        out: OutputDirectory,
+        results: Results,
+        regions: Arc<Regions>,
+        accepted: Accepted,
+        display: Display,
+        store: Store,
+    ) -> Recorder {
+        Recorder {
+            log: out.log().ok(),
+            out,
+            results,
+            regions,
+            accepted,
+            display,
+            store,
+            cases: BTreeMap::new(),
+            last_snapshot: Instant::now(),
+            troubles: Vec::new(),
+        }
+    }
+
+    /// Everything that the search found, and all reports.
+    pub fn conclude(
+        mut self,
+        outcome: &Outcome,
+        versions: &[Version; 2],
+        notes: Vec<String>,
+    ) -> (Results, OutputDirectory) {
+        self.display.clear();
+        for gap in &outcome.gaps {
+            self.write_log(serde_json::json!({ "event": "given up", "gap": gap }));
+        }
+        self.write_log(serde_json::json!({
+            "event": "end",
+            "seconds": outcome.stats.seconds,
+            "stopped": outcome.stopped,
+            "verdict": outcome.verdict,
+            "runs": outcome.stats.runs,
+        }));
+        let shown = self.merge(&outcome.differences);
+        let mut results = self.results.clone();
+        results.stopped = stopped(outcome.stopped);
+        results.error.clone_from(&outcome.error);
+        results.stats = stats(outcome);
+        self.place(&mut results, shown.into_iter());
+        results.verdict = match outcome.verdict {
+            Verdict::Differences if results.differences.is_empty() => results::Verdict::NoneFound,
+            Verdict::Differences => results::Verdict::Differences,
+            Verdict::NoneFound => results::Verdict::NoneFound,
+            Verdict::Equivalent => results::Verdict::Equivalent,
+            Verdict::CouldNotRun => results::Verdict::CouldNotRun,
+        };
+        results.suspected = outcome
+            .suspected
+            .iter()
+            .map(|s| suspected(s, &self.regions))
+            .collect();
+        results.unstable = outcome.unstable.iter().map(unstable).collect();
+        results.undefined = outcome.undefined.iter().map(undefined).collect();
+        results.changes = self.regions.counted();
+        let tables = [&versions[0].sites, &versions[1].sites];
+        let (changed, covered) = self.regions.changed_lines(tables, &outcome.coverage);
+        results.coverage = coverage(versions, outcome);
+        results.coverage.changed_lines = changed;
+        results.coverage.covered_changed_lines = covered;
+        results.sources = self.regions.views(tables, &outcome.coverage);
+        (results.losses, results.unexplored) = losses(&outcome.gaps, versions);
+        results.timeline = outcome.series.iter().map(sample).collect();
+        results.warnings.extend(notes);
+        if !outcome.violations.is_empty() {
+            results.warnings.push(violations(outcome));
+        }
+        results.inconclusive = inconclusive(&results, outcome);
+        if let Err(error) = self.store.finish() {
+            self.trouble(error);
+        }
+        results.warnings.append(&mut self.troubles);
+        if let Err(error) = self.out.write_reports(&results) {
+            results.warnings.push(error.to_string());
+        }
+        (results, self.out)
+    }
+
+    /// The last word on every difference. Groups that came down to the same small
+    /// input are one thing to a reader. Gives the numbers of those to show, in order.
+    fn merge(&mut self, found: &[Difference]) -> Vec<u32> {
+        let mut shown: Vec<(u32, results::Difference)> = Vec::new();
+        for difference in found {
+            let described = self.described(difference);
+            let twin = shown.iter_mut().find(|(_, other)| {
+                other.kind == described.kind
+                    && other.input == described.input
+                    && self.is_accepted(other) == self.is_accepted(&described)
+            });
+            let Some((_, other)) = twin else {
+                shown.push((difference.id, described));
+                continue;
+            };
+            other.group_size += described.group_size;
+            if !groups(&other.group).any(|group| group == described.group) {
+                other.group = format!("{}\n{}", other.group, described.group);
+            }
+            if let Some((_, folder)) = self.cases.remove(&difference.id)
+                && !folder.is_empty()
+            {
+                let _ = std::fs::remove_dir_all(self.out.path().join(folder));
+            }
+        }
+        let order = shown.iter().map(|(id, _)| *id).collect();
+        for (id, difference) in shown {
+            self.put(id, difference);
+        }
+        order
+    }
+
+    fn is_accepted(&self, difference: &results::Difference) -> bool {
+        groups(&difference.group).all(|group| self.accepted.find(group).is_some())
+    }
+
+    /// Saves a difference as a case, unless it was accepted.
+    fn save(&mut self, found: &Difference) {
+        let difference = self.described(found);
+        self.put(found.id, difference);
+    }
+
+    fn put(&mut self, id: u32, mut difference: results::Difference) {
+        if !self.is_accepted(&difference) {
+            let case = Case::of(&difference, &self.results.versions);
+            match self.out.add_case(&case) {
+                Ok(folder) => difference.case = folder,
+                Err(error) => self.trouble(error.to_string()),
+            }
+        }
+        let folder = difference.case.clone();
+        let before = self.cases.insert(id, (difference, folder.clone()));
+        // A better input may have changed the case's name.
+        if let Some((_, old)) = before.filter(|(_, old)| !old.is_empty() && *old != folder) {
+            let _ = std::fs::remove_dir_all(self.out.path().join(old));
+        }
+    }
+
+    fn described(&self, found: &Difference) -> results::Difference {
+        let [base, head] = found.seen.each_ref().map(outcome_view);
+        let kind = kind(found.kind());
+        let parting = found.group.parting.as_ref();
+        let changes = self.regions.entered(&found.input);
+        let changes = match changes.is_empty() {
+            true => self.regions.entered(&found.original),
+            false => changes,
+        };
+        results::Difference {
+            id: format!("{:04}", found.id),
+            kind,
+            title: title(kind, &base, &head),
+            group: self.group(found),
+            group_size: found.group_size.max(1),
+            case: String::new(),
+            input: InputView::from(&found.input),
+            base,
+            head,
+            changes,
+            parting: parting.and_then(|[base, head]| parting_place(base, head)),
+            found_by: found.found_by.map_or("given input", found_by).into(),
+            run: u64::from(found.run.0) + 1,
+            seconds: found.seconds,
+        }
+    }
+
+    /// Stays the same when lines move: the kind, and the texts of the lines where
+    /// the paths part.
+    fn group(&self, found: &Difference) -> String {
+        let spot = |side: Side, spot: &Spot| {
+            if spot.file.is_empty() {
+                return "end".to_owned();
+            }
+            let text = self
+                .regions
+                .line(side.index(), &spot.file, spot.line)
+                .unwrap_or_default();
+            format!("{}: {text}", spot.function)
+        };
+        let slug = found.kind().slug();
+        match &found.group.parting {
+            None => slug,
+            Some([base, head]) => {
+                let (base, head) = (spot(Side::Base, base), spot(Side::Head, head));
+                format!("{slug} | {base} | {head}")
+            }
+        }
+    }
+
+    /// Differences in the order given; accepted ones apart.
+    fn place(&self, results: &mut Results, order: impl Iterator<Item = u32>) {
+        results.differences.clear();
+        let mut accepted: HashMap<String, (String, u64)> = HashMap::new();
+        for id in order {
+            let Some((difference, _)) = self.cases.get(&id) else {
+                continue;
+            };
+            if self.is_accepted(difference) {
+                let entry = accepted
+                    .entry(difference.group.clone())
+                    .or_insert_with(|| (difference.title.clone(), 0));
+                entry.1 += difference.group_size;
+            } else {
+                results.differences.push(difference.clone());
+            }
+        }
+        let mut groups: Vec<results::AcceptedGroup> = accepted
+            .into_iter()
+            .map(|(group, (title, count))| results::AcceptedGroup {
+                group,
+                title,
+                count,
+            })
+            .collect();
+        groups.sort_by(|a, b| a.group.cmp(&b.group));
+        let count = groups.iter().map(|group| group.count).sum();
+        results.accepted = results::AcceptedSummary { count, groups };
+    }
+
+    fn snapshot(&mut self) {
+        self.last_snapshot = Instant::now();
+        let mut results = self.results.clone();
+        self.place(&mut results, self.cases.keys().copied());
+        results.verdict = match results.differences.is_empty() {
+            true => results::Verdict::NoneFound,
+            false => results::Verdict::Differences,
+        };
+        if let Err(error) = self.out.write_snapshot(&results) {
+            self.trouble(error.to_string());
+        }
+    }
+
+    fn write_log(&mut self, entry: serde_json::Value) {
+        if let Some(Err(error)) = self.log.as_mut().map(|log| log.append(&entry)) {
+            self.trouble(error.to_string());
+        }
+    }
+
+    /// Said once, in the report: the search goes on if it cannot write.
+    fn trouble(&mut self, text: String) {
+        if !self.troubles.contains(&text) && self.troubles.len() < 10 {
+            self.troubles.push(text);
+        }
+    }
+}
+
+impl Listener for Recorder {
+    fn progress(&mut self, progress: &Progress) {
+        self.display.progress(progress);
+        let stats = &mut self.results.stats;
+        let now = &progress.sample;
+        stats.runs = now.runs;
+        stats.pairs = now.pairs;
+        stats.queries = now.queries;
+        stats.seconds = now.seconds;
+        [stats.base_paths, stats.head_paths] = progress.paths;
+        if self.last_snapshot.elapsed() >= PAUSE {
+            self.snapshot();
+        }
+    }
+
+    fn input(&mut self, _run: RunId, input: &Input) {
+        self.store.input(input);
+    }
+
+    fn difference(&mut self, difference: &Difference) {
+        self.store.difference(difference);
+        if difference.reason.is_some() {
+            return;
+        }
+        let stats = &mut self.results.stats;
+        if stats.runs_to_first_difference.is_none() {
+            stats.runs_to_first_difference = Some(u64::from(difference.run.0) + 1);
+            stats.seconds_to_first_difference = Some(difference.seconds);
+        }
+        let is_new = !self.cases.contains_key(&difference.id);
+        self.save(difference);
+        if let Some((shown, _)) = self.cases.get(&difference.id).filter(|_| is_new) {
+            self.display
+                .event(&serde_json::json!({ "event": "difference", "difference": shown }));
+        }
+        if is_new {
+            self.write_log(serde_json::json!({
+                "event": "difference",
+                "seconds": difference.seconds,
+                "run": u64::from(difference.run.0) + 1,
+                "id": difference.id,
+                "kind": difference.kind().slug(),
+                "found_by": difference.found_by,
+            }));
+            self.snapshot();
+        }
+    }
+}
