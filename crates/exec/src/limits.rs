@@ -50,7 +50,9 @@ impl Default for Capacities {
         Capacities {
             nodes: 1 << 24,
             events: 1 << 24,
-            table_bytes: 256 << 20,
+            // Copies of changing arrays read through symbolic indices; a run that needs more
+            // is told apart by a loss, and stays below 300 MB.
+            table_bytes: 96 << 20,
             string_bytes: 1 << 20,
             blocks: COVERAGE_SIZE,
         }

@@ -1,9 +1,12 @@
 //! Appending to the event log.
 
-use crate::{lock, state};
+use crate::{libc, lock, state};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use trace::event::{Event, EventKind, GuardReason, LossReason, TAKEN};
 use trace::node::{Label, Op};
+
+/// Room for this many events is asked for at once; a multiple of the page size.
+const STRETCH: u64 = 1 << 12;
 
 pub fn push(kind: EventKind, flags: u8, site: u32, label: Label, aux: u32, value: u64) {
     if !state::tracing() {
@@ -27,11 +30,11 @@ pub fn push(kind: EventKind, flags: u8, site: u32, label: Label, aux: u32, value
         aux,
         value,
     };
-    unsafe {
-        state::at::<Event>(header.events)
-            .add(count as usize)
-            .write(event)
-    };
+    let place = unsafe { state::at::<Event>(header.events).add(count as usize) };
+    if count.is_multiple_of(STRETCH) && count != 0 && count + STRETCH <= header.event_capacity {
+        libc::populate(place.cast(), STRETCH as usize * size_of::<Event>());
+    }
+    unsafe { place.write(event) };
     header.event_count = count + 1;
 }
 

@@ -51,12 +51,20 @@ struct Heap {
     slots: *mut (u64, u64),
     mask: usize,
     used: usize,
+    /// All blocks ever seen lie between these addresses.
+    lowest: u64,
+    highest: u64,
+    /// Where the last search through all slots ended.
+    last: usize,
 }
 
 static mut HEAP: Heap = Heap {
     slots: core::ptr::null_mut(),
     mask: 0,
     used: 0,
+    lowest: u64::MAX,
+    highest: 0,
+    last: 0,
 };
 
 const FREED: u64 = 1;
@@ -75,6 +83,8 @@ impl Heap {
         if self.used * 2 >= self.mask && !self.grow() {
             return;
         }
+        self.lowest = self.lowest.min(base);
+        self.highest = self.highest.max(base.saturating_add(size));
         let mut slot = self.slot_of(base);
         loop {
             let entry = unsafe { &mut *self.slots.add(slot) };
@@ -112,22 +122,28 @@ impl Heap {
         holds(&object, address).then_some(object)
     }
 
-    fn containing(&self, address: u64) -> Option<Object> {
-        if self.slots.is_null() {
+    /// For pointers into the middle of a block. Slow, unless it is the block of
+    /// the last such search.
+    fn containing(&mut self, address: u64) -> Option<Object> {
+        if address < self.lowest || address >= self.highest {
             return None;
         }
-        for slot in 0..=self.mask {
-            let (base, size) = unsafe { *self.slots.add(slot) };
-            let object = Object {
-                base,
-                size,
-                constant: 0,
-            };
-            if base > FREED && holds(&object, address) {
-                return Some(object);
-            }
-        }
-        None
+        let last = self.last.min(self.mask);
+        let found = self.holding(last, address).or_else(|| {
+            let slot = (0..=self.mask).find(|&slot| self.holding(slot, address).is_some())?;
+            self.last = slot;
+            self.holding(slot, address)
+        });
+        found.map(|(base, size)| Object {
+            base,
+            size,
+            constant: 0,
+        })
+    }
+
+    fn holding(&self, slot: usize, address: u64) -> Option<(u64, u64)> {
+        let (base, size) = unsafe { *self.slots.add(slot) };
+        (base > FREED && address.wrapping_sub(base) < size).then_some((base, size))
     }
 
     fn grow(&mut self) -> bool {
@@ -154,6 +170,7 @@ impl Heap {
             slots: fresh,
             mask: slots - 1,
             used: 0,
+            ..*self
         };
         if !old.0.is_null() {
             for slot in 0..=old.1 {

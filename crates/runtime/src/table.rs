@@ -24,6 +24,10 @@ static mut RECENT: Recent = Recent {
 };
 
 const SLOTS: usize = 1 << 16;
+/// A run with this many nodes will use most of the table of recent ones.
+const MANY: u64 = 128;
+/// Room for this many nodes is asked for at once; a multiple of the page size.
+const STRETCH: u64 = 1 << 12;
 
 #[inline(always)]
 pub fn node(label: Label) -> &'static Node {
@@ -64,6 +68,9 @@ pub fn intern(new: Node) -> Label {
         header.nodes_refused += 1;
         return 0;
     }
+    if count.is_multiple_of(MANY) {
+        make_room(count, recent);
+    }
     unsafe {
         state::at::<Node>(header.nodes)
             .add(count as usize)
@@ -75,6 +82,18 @@ pub fn intern(new: Node) -> Label {
     };
     header.node_count = count + 1;
     count as Label
+}
+
+#[cold]
+fn make_room(count: u64, recent: &Recent) {
+    if count == MANY {
+        libc::populate(recent.slots.cast(), SLOTS * size_of::<Slot>());
+    }
+    let header = state::header();
+    if count.is_multiple_of(STRETCH) && count + STRETCH <= header.node_capacity {
+        let first = unsafe { state::at::<Node>(header.nodes).add(count as usize) };
+        libc::populate(first.cast(), STRETCH as usize * size_of::<Node>());
+    }
 }
 
 /// A constant node, for the operands that cannot be immediate.
