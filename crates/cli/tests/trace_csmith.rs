@@ -15,13 +15,13 @@ const AT_ONCE: u32 = 10;
 const REPLACEMENT: u32 = 100_000;
 const SMALL: &[&str] = &[
     "--max-funcs",
-    "4",
+    "3",
     "--max-block-size",
-    "3",
+    "2",
     "--max-block-depth",
-    "3",
+    "2",
     "--max-expr-complexity",
-    "6",
+    "5",
     "--max-array-dim",
     "2",
     "--max-array-len-per-dim",
