@@ -132,12 +132,7 @@ pub(crate) fn within_bounds(arena: &Arena, query: &Query) -> bool {
 
 /// Whether a layer's model satisfies its question, by the fast evaluator: if
 /// not, the next layer is asked.
-pub(crate) fn confirmed(
-    arena: &Arena,
-    trial: &mut Trial,
-    task: &Task,
-    verdict: &Verdict,
-) -> bool {
+pub(crate) fn confirmed(arena: &Arena, trial: &mut Trial, task: &Task, verdict: &Verdict) -> bool {
     let Verdict::Sat(values) = verdict else {
         return true;
     };
@@ -148,12 +143,7 @@ pub(crate) fn confirmed(
 }
 
 /// Whether a model satisfies its question, by the reference evaluator.
-pub(crate) fn believable(
-    arena: &Arena,
-    trial: &mut Trial,
-    task: &Task,
-    verdict: &Verdict,
-) -> bool {
+pub(crate) fn believable(arena: &Arena, trial: &mut Trial, task: &Task, verdict: &Verdict) -> bool {
     let Verdict::Sat(values) = verdict else {
         return true;
     };
