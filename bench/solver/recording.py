@@ -56,8 +56,7 @@ def programs():
         checksum,
         of_faults("dates", "conversion of dates, Rust"),
         of_faults("glob", "matcher of patterns, C"),
-        of_faults("json", "reader of JSON, C++"),
-        of_faults("settings", "reader of settings, Rust"),
+        of_faults("scheduler", "scheduler with commands, C"),
         sort,
         of_faults("stats", "statistics of decimal numbers, C"),
     ]
@@ -70,7 +69,7 @@ def record(program, changeling, work, seconds):
         shutil.rmtree(folder, ignore_errors=True)
     versions = [room / "old", room / "new"]
     for version in versions:
-        shutil.copytree(program.folder, version, ignore=shutil.ignore_patterns("target", "*.toml~"))
+        shutil.copytree(program.folder, version, ignore=shutil.ignore_patterns("target"))
     source = versions[1] / program.source
     text = source.read_text()
     before, after = program.change

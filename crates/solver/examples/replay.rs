@@ -1,7 +1,7 @@
 //! Replays the recorded queries of one program, in order and with one solver, as
 //! a search asks them, and prints what each cost, one JSON object per line.
 //!
-//!     cargo run --release -p changeling-solver --example replay -- DIR [--without LAYER]
+//!     cargo run --release -p changeling-solver --example replay -- DIR COUNT [--without LAYER]
 //!
 //! Times are CPU time of the solving thread; reading is not counted. The last
 //! line is the solver's statistics. LAYER: simplification, independence, reuse,
@@ -11,11 +11,12 @@ use changeling_solver::{Answer, Arena, Layers, Settings, Solver, read_recorded};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Duration;
 
-const USAGE: &str = "usage: replay DIR [--without LAYER]";
-const TIME_LIMIT: Duration = Duration::from_secs(1);
+const USAGE: &str = "usage: replay DIR COUNT [--without LAYER]";
+/// By the clock; what takes more than a second of CPU time is not counted as solved.
+const TIME_LIMIT: Duration = Duration::from_secs(2);
 
 #[derive(Serialize)]
 struct Replayed<'a> {
@@ -26,15 +27,16 @@ struct Replayed<'a> {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let (directory, layers) = match &arguments[..] {
-        [directory] => (PathBuf::from(directory), Layers::default()),
-        [directory, option, layer] if option == "--without" => {
-            (PathBuf::from(directory), without(layer)?)
+    let (directory, count, layers) = match &arguments[..] {
+        [directory, count] => (directory, count, Layers::default()),
+        [directory, count, option, layer] if option == "--without" => {
+            (directory, count, without(layer)?)
         }
         _ => return Err(USAGE.into()),
     };
     let mut arena = Arena::new();
-    let queries = read_recorded(&mut arena, &directory)?;
+    let mut queries = read_recorded(&mut arena, Path::new(directory))?;
+    queries.truncate(count.parse()?);
     let mut solver = Solver::new(Settings {
         layers,
         time_limit: TIME_LIMIT,
