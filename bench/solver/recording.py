@@ -56,7 +56,7 @@ def programs():
         checksum,
         of_faults("dates", "conversion of dates, Rust"),
         of_faults("glob", "matcher of patterns, C"),
-        of_faults("scheduler", "scheduler with commands, C"),
+        of_faults("press", "press controller, C"),
         sort,
         of_faults("stats", "statistics of decimal numbers, C"),
     ]

@@ -164,3 +164,53 @@ pub(crate) fn believable(arena: &Arena, trial: &mut Trial, task: &Task, verdict:
         .iter()
         .all(|value| value.is_true())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assignment::Bounds;
+    use changeling_trace::Op;
+
+    /// Conditions on two bytes and a length; every way of breaking the question.
+    #[test]
+    fn wrong_inputs_are_refused() {
+        let mut arena = Arena::new();
+        let equals = |arena: &mut Arena, offset, value| {
+            let byte = arena.input(0, offset);
+            let value = arena.constant_u64(8, value);
+            arena.build(Op::Eq, byte, value)
+        };
+        let prefix = [equals(&mut arena, 0, 7), equals(&mut arena, 1, 8)];
+        let length = arena.length(0);
+        let least = arena.constant_u64(64, 2);
+        let goal = arena.build(Op::Ult, least, length);
+        // The hint violates the second condition and the goal.
+        let input = |bytes: [u8; 2], length| {
+            let mut input = Assignment::new();
+            for (byte, offset) in bytes.into_iter().zip(0..) {
+                input.set_byte(0, offset, byte);
+            }
+            input.set(Var::Length { stream: 0 }, length);
+            input
+        };
+        let (hint, bounds) = (input([7, 0], 2), Bounds::new(vec![4]));
+        let query = Query {
+            prefix: &prefix,
+            goal,
+            hint: &hint,
+            bounds: &bounds,
+            soft: &[],
+        };
+        let (mut path, mut trial) = (Path::default(), Trial::default());
+        path.follow(&arena, &prefix);
+        path.judge(&arena, &mut trial, &hint, prefix.len());
+        let mut check = Check::default();
+        let mut judge = |model| check.satisfies(&arena, &mut path, &query, &model);
+        assert!(judge(input([7, 8], 3)));
+        assert!(!judge(input([7, 8], 2)), "the goal");
+        assert!(!judge(input([6, 8], 3)), "a condition that held");
+        assert!(!judge(input([7, 0], 3)), "a condition that was violated");
+        assert!(!judge(input([7, 8], 5)), "longer than the stream can be");
+        assert!(judge(input([7, 8], 4)), "what was seen before is forgotten");
+    }
+}
