@@ -29,7 +29,7 @@ fn answers_are_those_of_z3() {
             answers.push(answer);
         }
         assert_eq!(solver.statistics().wrong_models, 0);
-        let said = z3(&scripts, 2_000_000);
+        let said = z3(&scripts, 600_000);
         for (((path, _), said), answer) in queries.iter().zip(said).zip(answers) {
             match (said.as_str(), &answer) {
                 ("sat", Answer::Sat(_)) => sat += 1,
