@@ -53,14 +53,14 @@ impl Assignment {
     }
 
     pub fn byte(&self, stream: u32, offset: u32) -> u8 {
-        let bytes = self
-            .streams
-            .get(stream as usize)
-            .map(|stream| &stream.bytes);
-        bytes
-            .and_then(|bytes| bytes.get(offset as usize))
-            .copied()
-            .unwrap_or(0)
+        let byte = self.bytes(stream).get(offset as usize);
+        byte.copied().unwrap_or(0)
+    }
+
+    /// The bytes of a stream that were given; those beyond are zero.
+    pub(crate) fn bytes(&self, stream: u32) -> &[u8] {
+        let stream = self.streams.get(stream as usize);
+        stream.map_or(&[], |stream| &stream.bytes)
     }
 
     pub fn length(&self, stream: u32) -> u64 {

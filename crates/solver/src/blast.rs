@@ -77,7 +77,8 @@ impl Blaster {
                 continue;
             }
             todo.pop();
-            let bits = self.term(arena, e, term)?;
+            let mut bits = self.term(arena, e, term)?;
+            settle(&mut bits, arena, e);
             debug_assert_eq!(bits.len(), arena.width(e) as usize);
             self.spans.insert(e, self.bits.len() as u32);
             self.bits.extend_from_slice(&bits);
@@ -250,8 +251,7 @@ impl Blaster {
         sum
     }
 
-    /// Quotient and remainder, shared by the two operators. A zero divisor gives
-    /// all ones and the dividend without a special case.
+    /// Quotient and remainder, shared by the two operators.
     fn division(&mut self, arena: &Arena, a: Expr, b: Expr) -> (Vec<Bit>, Vec<Bit>) {
         if let Some(known) = self.divisions.get(&(a, b)) {
             return known.clone();
@@ -262,21 +262,35 @@ impl Blaster {
         result
     }
 
+    /// Bit by bit, as by hand. The running rest is smaller than the divisor, so no
+    /// more bits of it are looked at than either of them can have: a division
+    /// by a small constant has small steps.
     fn divide(&mut self, a: &[Bit], b: &[Bit]) -> (Vec<Bit>, Vec<Bit>) {
         let width = a.len();
-        // One bit more, so that the running rest cannot overflow.
-        let divisor = complement(&resized(b.to_vec(), width as u32 + 1, FALSE));
-        let mut rest = vec![FALSE; width + 1];
+        let size = b
+            .iter()
+            .rposition(|&bit| bit != FALSE)
+            .map_or(0, |top| top + 1);
+        // Whether any bit of the divisor from this one on is set.
+        let mut above = vec![FALSE; width + 1];
+        for index in (0..size).rev() {
+            above[index] = self.gates.or(b[index], above[index + 1]);
+        }
+        let mut rest: Vec<Bit> = Vec::with_capacity(size + 1);
         let mut quotient = vec![FALSE; width];
         for index in (0..width).rev() {
-            rest.rotate_right(1);
-            rest[0] = a[index];
-            let (difference, fits) = self.add(&rest, &divisor, TRUE);
+            rest.insert(0, a[index]);
+            let low = b[..rest.len().min(width)].to_vec();
+            let divisor = complement(&resized(low, rest.len() as u32, FALSE));
+            let (difference, enough) = self.add(&rest, &divisor, TRUE);
+            let fits = self.gates.and(enough, !above[rest.len().min(width)]);
             quotient[index] = fits;
             rest = self.choose(fits, &difference, &rest);
+            rest.truncate(size);
         }
-        rest.truncate(width);
-        (quotient, rest)
+        // Only a divisor of zero leaves a rest of more bits than it has.
+        let rest = resized(rest, width as u32, FALSE);
+        (quotient, self.choose(above[0], &rest, a))
     }
 
     fn signed_division(&mut self, op: Op, a: &[Bit], b: &[Bit]) -> Vec<Bit> {
@@ -430,6 +444,21 @@ impl Blaster {
             }
         }
         bits
+    }
+}
+
+/// Bits that the simplifier knows need no gates.
+fn settle(bits: &mut [Bit], arena: &Arena, e: Expr) {
+    if bits.len() > 64 {
+        return;
+    }
+    let facts = arena.facts(e);
+    for (place, bit) in bits.iter_mut().enumerate() {
+        if facts.zeros >> place & 1 == 1 {
+            *bit = FALSE;
+        } else if facts.ones >> place & 1 == 1 {
+            *bit = TRUE;
+        }
     }
 }
 

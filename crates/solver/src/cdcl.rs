@@ -6,7 +6,12 @@
 //! solver assigns all variables it has ever seen. Questions that turn out to be
 //! hard go to CaDiCaL.
 
+mod heap;
+mod literal;
+
 use crate::clauses::ClauseSink;
+use heap::Heap;
+use literal::Lit;
 use std::time::Instant;
 
 pub(crate) enum Quick {
@@ -14,33 +19,6 @@ pub(crate) enum Quick {
     Unsat,
     /// The budget of conflicts or the time is used up.
     Hard,
-}
-
-/// `variable << 1 | negated`
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Lit(u32);
-
-impl Lit {
-    fn new(n: i32) -> Lit {
-        Lit((n.unsigned_abs() << 1) | u32::from(n < 0))
-    }
-
-    fn var(self) -> usize {
-        (self.0 >> 1) as usize
-    }
-
-    fn number(self) -> i32 {
-        let n = (self.0 >> 1) as i32;
-        if self.0 & 1 == 1 { -n } else { n }
-    }
-}
-
-impl std::ops::Not for Lit {
-    type Output = Lit;
-
-    fn not(self) -> Lit {
-        Lit(self.0 ^ 1)
-    }
 }
 
 #[derive(Clone, Copy)]
@@ -507,90 +485,6 @@ impl ClauseSink for Cdcl {
                 self.attach(&literals, 0);
             }
         }
-    }
-}
-
-/// Variables by activity, highest first.
-#[derive(Default)]
-struct Heap {
-    items: Vec<u32>,
-    /// Place of a variable in `items`, or `u32::MAX`.
-    places: Vec<u32>,
-}
-
-impl Heap {
-    fn grow(&mut self) {
-        self.places.push(u32::MAX);
-    }
-
-    fn clear(&mut self) {
-        for &var in &self.items {
-            self.places[var as usize] = u32::MAX;
-        }
-        self.items.clear();
-    }
-
-    fn insert(&mut self, var: usize, activity: &[f64]) {
-        if self.places[var] != u32::MAX {
-            return;
-        }
-        self.places[var] = self.items.len() as u32;
-        self.items.push(var as u32);
-        self.up(self.items.len() - 1, activity);
-    }
-
-    /// Its activity has grown; it comes in if it was not there.
-    fn raise(&mut self, var: usize, activity: &[f64]) {
-        match self.places[var] {
-            u32::MAX => self.insert(var, activity),
-            place => self.up(place as usize, activity),
-        }
-    }
-
-    fn pop(&mut self, activity: &[f64]) -> Option<usize> {
-        let top = *self.items.first()? as usize;
-        let last = self.items.pop()?;
-        self.places[top] = u32::MAX;
-        if !self.items.is_empty() {
-            self.items[0] = last;
-            self.places[last as usize] = 0;
-            self.down(0, activity);
-        }
-        Some(top)
-    }
-
-    fn up(&mut self, mut at: usize, activity: &[f64]) {
-        while at > 0 {
-            let parent = (at - 1) / 2;
-            if activity[self.items[at] as usize] <= activity[self.items[parent] as usize] {
-                return;
-            }
-            self.swap(at, parent);
-            at = parent;
-        }
-    }
-
-    fn down(&mut self, mut at: usize, activity: &[f64]) {
-        loop {
-            let weight = |place: usize| activity[self.items[place] as usize];
-            let mut best = at;
-            for child in [2 * at + 1, 2 * at + 2] {
-                if child < self.items.len() && weight(child) > weight(best) {
-                    best = child;
-                }
-            }
-            if best == at {
-                return;
-            }
-            self.swap(at, best);
-            at = best;
-        }
-    }
-
-    fn swap(&mut self, a: usize, b: usize) {
-        self.items.swap(a, b);
-        self.places[self.items[a] as usize] = a as u32;
-        self.places[self.items[b] as usize] = b as u32;
     }
 }
 

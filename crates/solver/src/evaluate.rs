@@ -41,15 +41,20 @@ impl Arena {
                 continue;
             }
             found.push(e);
-            let term = self.term(e);
-            let (operands, count) = term.operands();
-            todo.extend_from_slice(&operands[..count]);
-            if term.op == Op::Read {
-                todo.extend(self.tables[term.b.index()].cells.iter().flatten());
-            }
+            todo.extend(self.parts(e));
         }
         found.sort_unstable();
         found
+    }
+
+    /// What an expression is made of: operands, and the cells of a table.
+    pub(crate) fn parts(&self, e: Expr) -> impl Iterator<Item = Expr> + '_ {
+        let term = self.term(e);
+        let (operands, count) = term.operands();
+        let table = (term.op == Op::Read).then(|| &self.tables[term.b.index()]);
+        let cells = table.and_then(|table| table.cells.as_deref());
+        let cells = cells.unwrap_or_default().iter().copied();
+        operands.into_iter().take(count).chain(cells)
     }
 
     /// One operator; `get` has the values of the operands.

@@ -64,6 +64,9 @@ fn is_executable(program: &Path) -> bool {
     metadata.is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
 }
 
+/// More than any model takes; a solver that goes on talking is not listened to.
+const MAX_OUTPUT: u64 = 16 << 20;
+
 /// Asks the external solver, one process per question.
 pub(crate) struct ExternalLayer {
     solver: External,
@@ -139,7 +142,8 @@ impl ExternalLayer {
                     self.solver.program.display()
                 ))
             })?;
-        let mut stdout = child.stdout.take().expect("stdout is piped");
+        let stdout = child.stdout.take().expect("stdout is piped");
+        let mut stdout = std::io::Read::take(stdout, MAX_OUTPUT);
         let (sender, receiver) = std::sync::mpsc::channel();
         // The thread ends when the process does, which is killed below.
         std::thread::spawn(move || {

@@ -10,6 +10,7 @@ mod assignment;
 mod blast;
 mod cadical;
 mod cdcl;
+mod check;
 mod clauses;
 mod display;
 mod evaluate;

@@ -183,6 +183,25 @@ impl Path {
         slice
     }
 
+    /// Positions below `length` that the hint violates or that use one of the
+    /// variables.
+    pub fn touched(&mut self, variables: &[VarId], length: usize) -> Vec<u32> {
+        self.round += 1;
+        let uses = variables
+            .iter()
+            .filter_map(|var| self.uses.get(var.0 as usize));
+        let mut touched = Vec::new();
+        for &position in uses.chain([&self.violated]).flatten() {
+            let taken = self.taken.get_mut(position as usize);
+            if let Some(taken) = taken.filter(|taken| **taken != self.round) {
+                *taken = self.round;
+                touched.push(position);
+            }
+        }
+        touched.retain(|&position| (position as usize) < length);
+        touched
+    }
+
     /// All conditions below `length`, and the seeds' variables with theirs.
     pub fn everything(&mut self, arena: &Arena, seeds: &[Expr], length: usize) -> Slice {
         self.marks.clear();

@@ -38,6 +38,8 @@ pub enum Reason {
     LayersOff,
     /// A condition is not 1 bit wide.
     NotACondition,
+    /// A model was found and failed its check: a bug.
+    WrongModel,
     /// The external solver failed, or what it said was wrong.
     External(String),
 }
@@ -55,6 +57,7 @@ impl fmt::Display for Reason {
             }
             Reason::LayersOff => write!(f, "the layers that could decide it are switched off"),
             Reason::NotACondition => write!(f, "a condition is not 1 bit wide"),
+            Reason::WrongModel => write!(f, "a model was found that fails its check (a bug)"),
             Reason::External(text) => write!(f, "external solver: {text}"),
         }
     }

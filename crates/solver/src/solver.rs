@@ -2,6 +2,7 @@
 
 use crate::arena::{Arena, Expr};
 use crate::assignment::Assignment;
+use crate::check::{Check, believable, confirmed, within_bounds};
 use crate::external::ExternalLayer;
 use crate::layers::embedded::Embedded;
 use crate::layers::reuse::Reuse;
@@ -23,6 +24,7 @@ pub struct Solver {
     arena: u64,
     path: Path,
     trial: Trial,
+    check: Check,
     reuse: Reuse,
     values: Values,
     embedded: Embedded,
@@ -37,6 +39,7 @@ impl Solver {
             arena: 0,
             path: Path::default(),
             trial: Trial::default(),
+            check: Check::default(),
             reuse: Reuse::default(),
             values: Values::default(),
             embedded: Embedded::new(settings.size_limit),
@@ -141,6 +144,7 @@ impl Solver {
             self.arena = arena.identity();
             self.path.reset();
             self.trial.reset();
+            self.check.reset();
             self.reuse.reset();
             self.values.reset();
             self.embedded.reset();
@@ -150,53 +154,41 @@ impl Solver {
         if arena.width(query.goal) != 1 || self.path.is_ill_typed(length) {
             return Answer::Unknown(Reason::NotACondition);
         }
+        let path = &mut self.path;
         if self.settings.layers.simplification {
-            self.statistics.simplification.asked += 1;
-            if let Some(core) = self.contradiction(arena, query.goal, length) {
-                self.statistics.simplification.answered += 1;
+            let core = self.statistics.simplification.measure(|| {
+                let core = contradiction(arena, path, query.goal, length);
+                let decides = core.is_some();
+                (core, decides)
+            });
+            if let Some(core) = core {
                 return Answer::Unsat(core);
             }
         }
-        let violated = self.path.judge(arena, &mut self.trial, query.hint, length);
-        let violated: Vec<usize> = violated.iter().map(|&position| position as usize).collect();
-        let goal_holds = self.trial.holds_on_hint(arena, query.goal);
-        self.statistics.hint.asked += 1;
-        if violated.is_empty() && goal_holds && self.within_bounds(arena, query) {
-            self.statistics.hint.answered += 1;
-            return Answer::Sat(query.hint.clone());
-        }
-        let seeds: Vec<Expr> = violated
-            .iter()
-            .map(|&at| query.prefix[at])
-            .chain([query.goal])
-            .collect();
+        let trial = &mut self.trial;
+        let seeds = self.statistics.hint.measure(|| {
+            let violated = path.judge(arena, trial, query.hint, length);
+            let violated = violated.iter().map(|&at| query.prefix[at as usize]);
+            let mut seeds: Vec<Expr> = violated.collect();
+            let holds = seeds.is_empty()
+                && trial.holds_on_hint(arena, query.goal)
+                && within_bounds(arena, query);
+            seeds.push(query.goal);
+            (if holds { None } else { Some(seeds) }, holds)
+        });
+        let Some(seeds) = seeds else {
+            return self.checked(arena, query, query.hint.clone());
+        };
         let slice = match self.settings.layers.independence {
-            true => self.path.slice(arena, &seeds, length),
-            false => self.path.everything(arena, &seeds, length),
+            true => {
+                let slice = || (path.slice(arena, &seeds, length), false);
+                self.statistics.independence.measure(slice)
+            }
+            false => path.everything(arena, &seeds, length),
         };
         self.statistics.conditions += length as u64;
         self.statistics.conditions_left += slice.positions.len() as u64;
         self.ask(arena, query, slice, deadline)
-    }
-
-    /// What follows from the expressions alone.
-    fn contradiction(
-        &mut self,
-        arena: &mut Arena,
-        goal: Expr,
-        length: usize,
-    ) -> Option<Vec<usize>> {
-        if arena.truth(goal) == Some(false) {
-            return Some(vec![]);
-        }
-        let never = arena.bool(false);
-        if let Some(position) = self.path.position(never, length) {
-            return Some(vec![position]);
-        }
-        let opposite = arena.not(goal);
-        self.path
-            .position(opposite, length)
-            .map(|position| vec![position])
     }
 
     fn ask(&mut self, arena: &mut Arena, query: &Query, slice: Slice, deadline: Instant) -> Answer {
@@ -225,8 +217,26 @@ impl Solver {
                 core.dedup();
                 Answer::Unsat(core)
             }
-            Verdict::Sat(values) => Answer::Sat(self.compose(arena, query, &values)),
+            Verdict::Sat(values) => {
+                let model = self.compose(arena, query, &values);
+                self.checked(arena, query, model)
+            }
         }
+    }
+
+    /// Nothing leaves without this: the input as the caller will get it satisfies
+    /// the question, by the reference evaluator.
+    fn checked(&mut self, arena: &Arena, query: &Query, model: Assignment) -> Answer {
+        let (path, check) = (&mut self.path, &mut self.check);
+        let good = self.statistics.checking.measure(|| {
+            let good = check.satisfies(arena, path, query, &model);
+            (good, false)
+        });
+        if good {
+            return Answer::Sat(model);
+        }
+        self.statistics.wrong_models += 1;
+        Answer::Unknown(Reason::WrongModel)
     }
 
     /// Asks one layer after the other. A model is believed only after it was
@@ -285,22 +295,6 @@ impl Solver {
         verdict
     }
 
-    /// Lengths of the hint that the query speaks of are possible at all.
-    fn within_bounds(&self, arena: &Arena, query: &Query) -> bool {
-        let mut streams = (0..).zip(query.bounds.capacities());
-        if streams.all(|(stream, &capacity)| query.hint.length(stream) <= capacity) {
-            return true;
-        }
-        let conditions = query.prefix.iter().chain([&query.goal]);
-        let lengths = conditions.flat_map(|&e| arena.set(e).iter());
-        lengths
-            .map(|id| arena.variables.var(id))
-            .all(|var| match var {
-                Var::Length { .. } => query.hint.get(var) <= query.bounds.maximum(var),
-                Var::Byte { .. } => true,
-            })
-    }
-
     /// The hint with the values of a model. Bytes that come to be because the
     /// input grows are filler, unless the goal or the path speaks of them: values
     /// that equal the hint's are not listed, but the model needs them.
@@ -337,46 +331,23 @@ impl Solver {
 }
 
 fn timed(share: &mut Share, attempt: impl FnOnce() -> Option<Verdict>) -> Option<Verdict> {
-    let start = Instant::now();
-    let verdict = attempt();
-    share.asked += 1;
-    share.answered += u64::from(matches!(verdict, Some(Verdict::Sat(_) | Verdict::Unsat(_))));
-    share.time += start.elapsed();
-    verdict
+    share.measure(|| {
+        let verdict = attempt();
+        let decides = matches!(verdict, Some(Verdict::Sat(_) | Verdict::Unsat(_)));
+        (verdict, decides)
+    })
 }
 
-/// Whether a model satisfies its question, by the fast evaluator.
-fn confirmed(arena: &Arena, trial: &mut Trial, task: &Task, verdict: &Verdict) -> bool {
-    let Verdict::Sat(values) = verdict else {
-        return true;
-    };
-    trial.vary(arena, values.iter().copied());
-    let good = task.all().all(|condition| trial.holds(arena, condition));
-    debug_assert_eq!(good, believable(arena, trial, task, verdict));
-    good
-}
-
-/// Whether a model satisfies its question, by the reference evaluator.
-fn believable(arena: &Arena, trial: &mut Trial, task: &Task, verdict: &Verdict) -> bool {
-    let Verdict::Sat(values) = verdict else {
-        return true;
-    };
-    let vars = values
-        .iter()
-        .map(|&(id, value)| (arena.variables.var(id), value));
-    if vars
-        .clone()
-        .any(|(var, value)| value > task.bounds.maximum(var))
-    {
-        return false;
+/// What follows from the expressions alone: positions that contradict the goal.
+fn contradiction(arena: &mut Arena, path: &Path, goal: Expr, length: usize) -> Option<Vec<usize>> {
+    if arena.truth(goal) == Some(false) {
+        return Some(vec![]);
     }
-    let mut model = trial.hint().clone();
-    vars.for_each(|(var, value)| model.set(var, value));
-    let all: Vec<Expr> = task.all().collect();
-    arena
-        .evaluate_all(&all, &model)
-        .iter()
-        .all(|value| value.is_true())
+    let (never, opposite) = (arena.bool(false), arena.not(goal));
+    let position = path.position(never, length);
+    position
+        .or_else(|| path.position(opposite, length))
+        .map(|position| vec![position])
 }
 
 /// Expressions that may be evaluated to bring a model closer to the hint.

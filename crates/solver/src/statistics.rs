@@ -1,7 +1,7 @@
 //! What the layers did.
 
 use serde::Serialize;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Statistics {
@@ -15,11 +15,16 @@ pub struct Statistics {
     pub conditions_left: u64,
     pub simplification: Share,
     pub hint: Share,
+    /// Answers nothing: it makes questions smaller.
+    pub independence: Share,
     pub reuse: Share,
     pub values: Share,
     pub embedded: Share,
     pub external: Share,
-    /// Models that the checking evaluator refused. Anything but 0 is a bug.
+    /// Checks of models by the reference evaluator.
+    pub checking: Share,
+    /// Models that failed a check. Anything but 0 is a bug, or an external
+    /// solver's lie.
     pub wrong_models: u64,
 }
 
@@ -31,43 +36,14 @@ pub struct Share {
     pub time: Duration,
 }
 
-impl Statistics {
-    /// Layer names with their shares, in the order of the chain.
-    pub fn shares(&self) -> [(&'static str, Share); 6] {
-        [
-            ("simplification", self.simplification),
-            ("hint", self.hint),
-            ("reuse", self.reuse),
-            ("values", self.values),
-            ("embedded", self.embedded),
-            ("external", self.external),
-        ]
-    }
-}
-
-impl Statistics {
-    /// Adds another solver's statistics.
-    pub fn add(&mut self, other: &Statistics) {
-        self.queries += other.queries;
-        self.sat += other.sat;
-        self.unsat += other.unsat;
-        self.unknown += other.unknown;
-        self.time += other.time;
-        self.conditions += other.conditions;
-        self.conditions_left += other.conditions_left;
-        self.wrong_models += other.wrong_models;
-        let pairs = [
-            (&mut self.simplification, &other.simplification),
-            (&mut self.hint, &other.hint),
-            (&mut self.reuse, &other.reuse),
-            (&mut self.values, &other.values),
-            (&mut self.embedded, &other.embedded),
-            (&mut self.external, &other.external),
-        ];
-        for (share, more) in pairs {
-            share.asked += more.asked;
-            share.answered += more.answered;
-            share.time += more.time;
-        }
+impl Share {
+    /// One question more: `attempt` gives what it found and whether that decides it.
+    pub(crate) fn measure<T>(&mut self, attempt: impl FnOnce() -> (T, bool)) -> T {
+        let start = Instant::now();
+        let (found, decides) = attempt();
+        self.asked += 1;
+        self.answered += u64::from(decides);
+        self.time += start.elapsed();
+        found
     }
 }

@@ -177,6 +177,7 @@ fn lies_and_deaths_are_never_models() {
         ("dead", "kill -9 $$", "died"),
         ("silent", "exit 0", "died"),
         ("unsure", "echo unknown", "unknown"),
+        ("endless", "exec yes sat", "not what"),
         (
             "wide",
             "echo sat; echo '((b0_0 #xfffffffffffffffffffff) (b0_1 #x07))'",
@@ -184,7 +185,9 @@ fn lies_and_deaths_are_never_models() {
         ),
     ];
     for (name, script, expected) in scripts {
-        let (answer, _) = ask(external_only(fake(directory.path(), name, script)));
+        let (answer, solver) = ask(external_only(fake(directory.path(), name, script)));
+        let wrong = u64::from(expected == "wrong");
+        assert_eq!(solver.statistics().wrong_models, wrong, "{name}");
         let Answer::Unknown(Reason::External(text)) = &answer else {
             panic!("{name}: {answer:?}")
         };

@@ -1,16 +1,18 @@
 //! Text to queries: the subset of SMT-LIB 2 that we write.
 
+mod terms;
+mod words;
+
 use super::sexp::{Id, Sexps};
 use crate::arena::{Arena, Expr, MAX_WIDTH, TableId};
 use crate::assignment::{Assignment, Bounds};
-use crate::operators::TypeError;
 use crate::query::Query;
 use crate::smtlib::FORMAT;
-use crate::value::Value;
 use crate::variables::Var;
-use changeling_trace::Op;
 use rustc_hash::FxHashMap;
 use thiserror::Error;
+pub(crate) use words::parse_literal;
+use words::parse_variable;
 
 /// What is wrong with a file, and where.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -74,9 +76,6 @@ impl Arena {
         reader.finish()
     }
 }
-
-/// Nesting of terms other than tables.
-const MAX_DEPTH: u32 = 1500;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sort {
@@ -370,288 +369,6 @@ impl<'a> Reader<'a> {
         Ok(true)
     }
 
-    fn term(&mut self, id: Id, depth: u32) -> Result<Typed, ReadError> {
-        if depth > MAX_DEPTH {
-            return Err(self.error(id, "nested too deeply"));
-        }
-        if let Some(atom) = self.sexps.atom(id) {
-            return self.atom(id, atom);
-        }
-        let Some((&head, arguments)) = self.sexps.list(id).and_then(<[Id]>::split_first) else {
-            return Err(self.error(id, "expected a term"));
-        };
-        match self.sexps.atom(head) {
-            Some(word) => self.application(id, word, arguments, depth + 1),
-            None => self.indexed(id, head, arguments, depth + 1),
-        }
-    }
-
-    fn atom(&mut self, id: Id, atom: &str) -> Result<Typed, ReadError> {
-        let boolean = |expr| {
-            Ok(Typed {
-                expr,
-                sort: Sort::Bool,
-            })
-        };
-        match atom {
-            "true" => return boolean(self.arena.bool(true)),
-            "false" => return boolean(self.arena.bool(false)),
-            _ => {}
-        }
-        if let Some(&known) = self.names.get(atom) {
-            return Ok(known);
-        }
-        match parse_literal(atom) {
-            Some(value) => {
-                let expr = self.checked(id, |arena| arena.constant_wide(&value))?;
-                Ok(Typed {
-                    expr,
-                    sort: Sort::Bits,
-                })
-            }
-            None => Err(self.error(id, format!("`{atom}` is not defined"))),
-        }
-    }
-
-    fn application(
-        &mut self,
-        id: Id,
-        word: &str,
-        arguments: &[Id],
-        depth: u32,
-    ) -> Result<Typed, ReadError> {
-        let bits = |expr| {
-            Ok(Typed {
-                expr,
-                sort: Sort::Bits,
-            })
-        };
-        let truth = |expr| {
-            Ok(Typed {
-                expr,
-                sort: Sort::Bool,
-            })
-        };
-        let number = |expr| {
-            Ok(Typed {
-                expr,
-                sort: Sort::Float,
-            })
-        };
-        if let Some(&(table, width)) = self.tables.get(word) {
-            let [index] = self.exactly(id, arguments)?;
-            let index = self.vector(index, depth)?;
-            return bits(self.checked(id, |arena| arena.read(table, index, width))?);
-        }
-        if let Some(op) = bit_operator(word) {
-            let mut whole = None;
-            for &argument in arguments {
-                let next = self.vector(argument, depth)?;
-                whole = Some(match whole {
-                    None => next,
-                    Some(left) if op == Op::Concat => {
-                        self.checked(id, |arena| arena.concat(left, next))?
-                    }
-                    Some(left) => self.checked(id, |arena| arena.binary(op, left, next))?,
-                });
-            }
-            return match whole {
-                Some(expr) if arguments.len() >= 2 => bits(expr),
-                _ => Err(self.error(id, format!("`{word}` needs two operands"))),
-            };
-        }
-        if let Some(op) = comparison(word) {
-            let [a, b] = self.exactly(id, arguments)?;
-            let (a, b) = (self.vector(a, depth)?, self.vector(b, depth)?);
-            return truth(self.checked(id, |arena| arena.binary(op, a, b))?);
-        }
-        if let Some((op, rounded)) = float_operator(word) {
-            let skip = usize::from(rounded);
-            let mut operands = Vec::new();
-            for &argument in arguments.iter().skip(skip) {
-                operands.push(self.float(argument, depth)?);
-            }
-            let expr = match operands[..] {
-                [a] => self.checked(id, |arena| arena.unary(op, a))?,
-                [a, b] => self.checked(id, |arena| arena.binary(op, a, b))?,
-                [a, b, c] => self.checked(id, |arena| arena.fma(a, b, c))?,
-                _ => return Err(self.error(id, format!("wrong number of operands of `{word}`"))),
-            };
-            return if op.is_comparison() {
-                truth(expr)
-            } else {
-                number(expr)
-            };
-        }
-        match word {
-            "not" => {
-                let [a] = self.exactly(id, arguments)?;
-                let a = self.boolean(a, depth)?;
-                truth(self.arena.not(a))
-            }
-            "and" | "or" | "xor" => {
-                let mut whole: Option<Expr> = None;
-                for &argument in arguments {
-                    let next = self.boolean(argument, depth)?;
-                    whole = Some(match (whole, word) {
-                        (None, _) => next,
-                        (Some(left), "and") => self.arena.build(Op::And, left, next),
-                        (Some(left), "or") => self.arena.build(Op::Or, left, next),
-                        (Some(left), _) => self.arena.build(Op::Xor, left, next),
-                    });
-                }
-                truth(whole.ok_or_else(|| self.error(id, format!("`{word}` of nothing")))?)
-            }
-            "=" | "distinct" => {
-                let [a, b] = self.exactly(id, arguments)?;
-                let (a, b) = (self.term(a, depth)?, self.term(b, depth)?);
-                if a.sort != b.sort || a.sort == Sort::Float {
-                    return Err(self.error(id, "compared operands have different sorts"));
-                }
-                let op = if word == "=" { Op::Eq } else { Op::Ne };
-                truth(self.checked(id, |arena| arena.binary(op, a.expr, b.expr))?)
-            }
-            "ite" => {
-                let [condition, yes, no] = self.exactly(id, arguments)?;
-                let condition = self.boolean(condition, depth)?;
-                let (yes, no) = (self.term(yes, depth)?, self.term(no, depth)?);
-                if yes.sort != no.sort {
-                    return Err(self.error(id, "the branches have different sorts"));
-                }
-                let expr = self.checked(id, |arena| arena.ite(condition, yes.expr, no.expr))?;
-                Ok(Typed {
-                    expr,
-                    sort: yes.sort,
-                })
-            }
-            "fp.isNaN" => {
-                let [a] = self.exactly(id, arguments)?;
-                let a = self.float(a, depth)?;
-                truth(self.checked(id, |arena| arena.binary(Op::FUnordered, a, a))?)
-            }
-            _ => Err(self.error(id, format!("`{word}` is not defined"))),
-        }
-    }
-
-    /// `((_ word n …) argument …)`
-    fn indexed(
-        &mut self,
-        id: Id,
-        head: Id,
-        arguments: &[Id],
-        depth: u32,
-    ) -> Result<Typed, ReadError> {
-        let Some(("_", [word, numbers @ ..])) = self.sexps.form(head) else {
-            return Err(self.error(head, "expected `(_ operator number)`"));
-        };
-        let word = self.word(*word)?;
-        let mut parameters = [0u32; 2];
-        for (slot, &n) in parameters.iter_mut().zip(numbers) {
-            let n = self.number(n)?;
-            *slot = u32::try_from(n).map_err(|_| self.error(head, "the number is too large"))?;
-        }
-        let [first, second] = parameters;
-        let (Some(&last), sort) = (arguments.last(), Sort::Bits) else {
-            return Err(self.error(id, "an operand is missing"));
-        };
-        if word.starts_with("to_fp") || word.starts_with("fp.to") {
-            return self.conversion(id, word, first, second, arguments, depth);
-        }
-        let a = self.vector(last, depth)?;
-        let width = self.arena.width(a);
-        let expr = match word {
-            "extract" if first >= second => {
-                self.checked(id, |arena| arena.extract(a, second, first - second + 1))?
-            }
-            "zero_extend" => {
-                self.checked(id, |arena| arena.zext(a, width.saturating_add(first)))?
-            }
-            "sign_extend" => {
-                self.checked(id, |arena| arena.sext(a, width.saturating_add(first)))?
-            }
-            _ => return Err(self.error(head, format!("cannot read the operator `{word}`"))),
-        };
-        Ok(Typed { expr, sort })
-    }
-
-    fn conversion(
-        &mut self,
-        id: Id,
-        word: &str,
-        first: u32,
-        second: u32,
-        arguments: &[Id],
-        depth: u32,
-    ) -> Result<Typed, ReadError> {
-        let last = *arguments.last().expect("checked by the caller");
-        let operand = self.term(last, depth)?;
-        let a = operand.expr;
-        if word == "fp.to_ubv" || word == "fp.to_sbv" {
-            let op = if word == "fp.to_ubv" {
-                Op::FToU
-            } else {
-                Op::FToS
-            };
-            if operand.sort != Sort::Float {
-                return Err(self.error(last, "expected a floating-point number"));
-            }
-            let expr = self.checked(id, |arena| arena.convert(op, a, first))?;
-            return Ok(Typed {
-                expr,
-                sort: Sort::Bits,
-            });
-        }
-        let width = match (first, second) {
-            (8, 24) => 32,
-            (11, 53) => 64,
-            _ => return Err(self.error(id, "floating point has 32 or 64 bits")),
-        };
-        let expr = match (word, operand.sort, arguments.len()) {
-            // The bits of a number, read as that number.
-            ("to_fp", Sort::Bits, 1) if self.arena.width(a) == width => a,
-            ("to_fp", Sort::Bits, 2) => {
-                self.checked(id, |arena| arena.convert(Op::SToF, a, width))?
-            }
-            ("to_fp", Sort::Float, 2) => {
-                self.checked(id, |arena| arena.convert(Op::FToF, a, width))?
-            }
-            ("to_fp_unsigned", Sort::Bits, 2) => {
-                self.checked(id, |arena| arena.convert(Op::UToF, a, width))?
-            }
-            _ => return Err(self.error(id, format!("cannot read this use of `{word}`"))),
-        };
-        Ok(Typed {
-            expr,
-            sort: Sort::Float,
-        })
-    }
-
-    fn boolean(&mut self, id: Id, depth: u32) -> Result<Expr, ReadError> {
-        self.of_sort(id, Sort::Bool, "a condition", depth)
-    }
-
-    fn vector(&mut self, id: Id, depth: u32) -> Result<Expr, ReadError> {
-        self.of_sort(id, Sort::Bits, "a bit-vector", depth)
-    }
-
-    fn float(&mut self, id: Id, depth: u32) -> Result<Expr, ReadError> {
-        self.of_sort(id, Sort::Float, "a floating-point number", depth)
-    }
-
-    fn of_sort(
-        &mut self,
-        id: Id,
-        sort: Sort,
-        expected: &str,
-        depth: u32,
-    ) -> Result<Expr, ReadError> {
-        let typed = self.term(id, depth)?;
-        match typed.sort == sort {
-            true => Ok(typed.expr),
-            false => Err(self.error(id, format!("expected {expected}"))),
-        }
-    }
-
     fn sort(&self, id: Id) -> Result<(Sort, u32), ReadError> {
         if self.sexps.atom(id) == Some("Bool") {
             return Ok((Sort::Bool, 1));
@@ -665,13 +382,6 @@ impl<'a> Reader<'a> {
             }
         }
         Err(self.error(id, "expected the sort Bool or (_ BitVec n)"))
-    }
-
-    fn exactly<const N: usize>(&self, id: Id, arguments: &[Id]) -> Result<[Id; N], ReadError> {
-        let got = arguments.len();
-        arguments
-            .try_into()
-            .map_err(|_| self.error(id, format!("expected {N} operands, got {got}")))
     }
 
     fn items(&self, id: Id) -> Result<&'a [Id], ReadError> {
@@ -692,93 +402,7 @@ impl<'a> Reader<'a> {
             .map_err(|_| self.error(id, format!("expected a number, got `{word}`")))
     }
 
-    fn checked(
-        &mut self,
-        id: Id,
-        build: impl FnOnce(&mut Arena) -> Result<Expr, TypeError>,
-    ) -> Result<Expr, ReadError> {
-        build(self.arena).map_err(|error| ReadError::new(self.sexps.line(id), error.to_string()))
-    }
-
     fn error(&self, id: Id, message: impl Into<String>) -> ReadError {
         ReadError::new(self.sexps.line(id), message)
     }
-}
-
-fn parse_variable(name: &str) -> Option<Var> {
-    if let Some(stream) = name.strip_prefix('n') {
-        return Some(Var::Length {
-            stream: stream.parse().ok()?,
-        });
-    }
-    let (stream, offset) = name.strip_prefix('b')?.split_once('_')?;
-    Some(Var::Byte {
-        stream: stream.parse().ok()?,
-        offset: offset.parse().ok()?,
-    })
-}
-
-/// `#b0101` or `#x5`.
-pub(crate) fn parse_literal(text: &str) -> Option<Value> {
-    let (digits, radix, bits) = match (text.strip_prefix("#b"), text.strip_prefix("#x")) {
-        (Some(digits), _) => (digits, 2, 1),
-        (_, Some(digits)) => (digits, 16, 4),
-        _ => return None,
-    };
-    let width = digits.len() as u32 * bits;
-    if !(1..=MAX_WIDTH).contains(&width) {
-        return None;
-    }
-    let mut limbs = vec![0u64; width.div_ceil(64) as usize];
-    for (digit, place) in digits.chars().rev().zip(0u32..) {
-        let at = place * bits;
-        limbs[(at / 64) as usize] |= u64::from(digit.to_digit(radix)?) << (at % 64);
-    }
-    Some(Value::from_limbs(width, limbs))
-}
-
-fn bit_operator(word: &str) -> Option<Op> {
-    Some(match word {
-        "bvadd" => Op::Add,
-        "bvsub" => Op::Sub,
-        "bvmul" => Op::Mul,
-        "bvudiv" => Op::UDiv,
-        "bvsdiv" => Op::SDiv,
-        "bvurem" => Op::URem,
-        "bvsrem" => Op::SRem,
-        "bvand" => Op::And,
-        "bvor" => Op::Or,
-        "bvxor" => Op::Xor,
-        "bvshl" => Op::Shl,
-        "bvlshr" => Op::LShr,
-        "bvashr" => Op::AShr,
-        "concat" => Op::Concat,
-        _ => return None,
-    })
-}
-
-fn comparison(word: &str) -> Option<Op> {
-    Some(match word {
-        "bvult" => Op::Ult,
-        "bvule" => Op::Ule,
-        "bvslt" => Op::Slt,
-        "bvsle" => Op::Sle,
-        _ => return None,
-    })
-}
-
-/// The operator, and whether a rounding mode comes first.
-fn float_operator(word: &str) -> Option<(Op, bool)> {
-    Some(match word {
-        "fp.add" => (Op::FAdd, true),
-        "fp.sub" => (Op::FSub, true),
-        "fp.mul" => (Op::FMul, true),
-        "fp.div" => (Op::FDiv, true),
-        "fp.sqrt" => (Op::FSqrt, true),
-        "fp.fma" => (Op::FFma, true),
-        "fp.eq" => (Op::FEq, false),
-        "fp.lt" => (Op::FLt, false),
-        "fp.leq" => (Op::FLe, false),
-        _ => return None,
-    })
 }

@@ -1,6 +1,8 @@
 //! Random formulas with a fixed seed.
 #![allow(dead_code)]
 
+pub mod z3;
+
 use changeling_solver::{Arena, Expr, Op, TableId, Value};
 
 pub struct Random(u64);
