@@ -68,6 +68,7 @@ pub fn transform(bitcode: &Path, traced: &Path) -> Result<SiteTable, InstrumentE
     if let Some(main) = ir.function("main") {
         main.set_name("__chg_user_main");
     }
+    leave_unoptimised(ir);
     module.strip_debug_info();
     link(&module, embedded(&context, GLUE, "the glue")?)?;
     module.verify().map_err(|error| InstrumentError::Invalid {
@@ -151,6 +152,26 @@ fn trace_functions(ir: Ir, models: &[Value], first_model_site: u32) -> SiteTable
     }
     define_tables(ir, &globals, first_model_site, numbering.block_count());
     table
+}
+
+/// Crates of Rust's standard library that only print backtraces, as they appear
+/// in mangled names. They are in every Rust program, more than half of a small one.
+const BACKTRACES: &[&str] = &[
+    "5gimli",
+    "9addr2line",
+    "12backtrace_rs",
+    "14rustc_demangle",
+    "11miniz_oxide",
+];
+
+/// Saves the time of optimising code that hardly ever runs. It is traced like all other.
+fn leave_unoptimised(ir: Ir) {
+    for function in redirect::defined(ir) {
+        let name = function.name();
+        if name.starts_with('_') && BACKTRACES.iter().any(|part| name.contains(part)) {
+            ir.leave_unoptimised(function);
+        }
+    }
 }
 
 /// Labels travel through memory beside every call, also of functions that touch

@@ -233,6 +233,15 @@ impl Ir {
         }
     }
 
+    pub fn leave_unoptimised(&self, function: Value) {
+        for name in ["alwaysinline", "inlinehint", "optsize", "minsize"] {
+            let kind = self.parameter_attribute(name);
+            unsafe { LLVMRemoveEnumAttributeAtIndex(function.0, u32::MAX, kind) };
+        }
+        self.attribute(function, "noinline");
+        self.attribute(function, "optnone");
+    }
+
     fn parameter_attribute(&self, name: &str) -> u32 {
         unsafe { LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len()) }
     }
