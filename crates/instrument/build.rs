@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const CLANG: &str = "clang-22";
+const CLANG_CXX: &str = "clang++-22";
 const LLD: &str = "ld.lld-22";
 const OBJCOPY: &str = "llvm-objcopy-22";
 const LINK: &str = "llvm-link-22";
@@ -18,6 +19,7 @@ fn main() {
     build_runtime(&root, &out);
     compile(&here.join("glue/glue.c"), &out.join("glue.bc"), &[]);
     build_models(&root.join("models"), &out);
+    build_library(&root.join("models/cxx"), &out);
     identify(&root);
 }
 
@@ -31,6 +33,7 @@ fn identify(root: &Path) {
         "crates/instrument/src",
         "crates/instrument/glue",
         "models",
+        "models/cxx",
     ] {
         let directory = root.join(place);
         println!("cargo::rerun-if-changed={}", directory.display());
@@ -114,43 +117,76 @@ fn build_runtime(root: &Path, out: &Path) {
 }
 
 fn build_models(directory: &Path, out: &Path) {
-    println!("cargo::rerun-if-changed={}", directory.display());
-    let mut sources: Vec<PathBuf> = std::fs::read_dir(directory)
-        .expect("the models directory is part of the repository")
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "c"))
-        .collect();
-    sources.sort();
-    let parts: Vec<PathBuf> = sources
+    let parts: Vec<PathBuf> = sources(directory, "c")
         .iter()
         .map(|source| {
-            let name = source.file_stem().expect("a source has a name");
-            let part = out
-                .join("model-")
-                .with_file_name(format!("model-{}.bc", name.display()));
+            let part = part_of(source, out);
             compile(source, &part, &["-fno-builtin", "-g"]);
             part
         })
         .collect();
-    run(Command::new(LINK)
-        .arg("-o")
-        .arg(out.join("models.bc"))
-        .args(&parts));
+    link(&parts, &out.join("models.bc"));
 }
+
+/// The traced part of the C++ library. Constructors are functions, not aliases
+/// of others, so that each can be found by its name.
+fn build_library(directory: &Path, out: &Path) {
+    let parts: Vec<PathBuf> = sources(directory, "cpp")
+        .iter()
+        .map(|source| {
+            let part = part_of(source, out);
+            println!("cargo::rerun-if-changed={}", source.display());
+            run(Command::new(CLANG_CXX)
+                .args(["-std=c++17", "-fno-builtin"])
+                .args(["-Xclang", "-mno-constructor-aliases"])
+                .args(BITCODE)
+                .arg(&part)
+                .arg(source));
+            part
+        })
+        .collect();
+    link(&parts, &out.join("library.bc"));
+}
+
+fn sources(directory: &Path, extension: &str) -> Vec<PathBuf> {
+    println!("cargo::rerun-if-changed={}", directory.display());
+    let mut sources: Vec<PathBuf> = std::fs::read_dir(directory)
+        .expect("the models directory is part of the repository")
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|found| found == extension))
+        .collect();
+    sources.sort();
+    sources
+}
+
+fn part_of(source: &Path, out: &Path) -> PathBuf {
+    let name = source.file_stem().expect("a source has a name");
+    out.join(format!("model-{}.bc", name.display()))
+}
+
+fn link(parts: &[PathBuf], to: &Path) {
+    run(Command::new(LINK).arg("-o").arg(to).args(parts));
+}
+
+/// How bitcode is made; the name of the output follows.
+const BITCODE: &[&str] = &[
+    "-O1",
+    "-fPIE",
+    "-fno-vectorize",
+    "-fno-slp-vectorize",
+    "-fno-stack-protector",
+    "-U_FORTIFY_SOURCE",
+    "-emit-llvm",
+    "-c",
+    "-o",
+];
 
 fn compile(source: &Path, to: &Path, flags: &[&str]) {
     println!("cargo::rerun-if-changed={}", source.display());
     run(Command::new(CLANG)
-        .args([
-            "-O1",
-            "-fPIE",
-            "-fno-vectorize",
-            "-fno-slp-vectorize",
-            "-fno-stack-protector",
-        ])
-        .args(["-U_FORTIFY_SOURCE", "-emit-llvm", "-c", "-o"])
-        .arg(to)
         .args(flags)
+        .args(BITCODE)
+        .arg(to)
         .arg(source));
 }
 
