@@ -11,6 +11,7 @@ const CLANG_CXX: &str = "clang++-22";
 const LLD: &str = "ld.lld-22";
 const OBJCOPY: &str = "llvm-objcopy-22";
 const LINK: &str = "llvm-link-22";
+const OPT: &str = "opt-22";
 
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
@@ -128,6 +129,14 @@ fn build_models(directory: &Path, out: &Path) {
     link(&parts, &out.join("models.bc"));
 }
 
+/// Small functions are inlined, because templates are made of little else. No
+/// branch becomes a selection: that would make pointers depend on the input.
+const LIBRARY_PASSES: &str = "function(sroa<preserve-cfg>,early-cse,SIMPLIFY),\
+cgscc(inline,function(sroa<preserve-cfg>,early-cse,SIMPLIFY,instsimplify,dce)),globaldce";
+const SIMPLIFY: &str = "simplifycfg<bonus-inst-threshold=0;no-forward-switch-cond;no-switch-range-to-icmp;\
+no-switch-to-lookup;keep-loops;no-hoist-common-insts;no-sink-common-insts;no-speculate-blocks;\
+no-simplify-cond-branch;no-speculate-unpredictables>";
+
 /// The traced part of the C++ library. Constructors are functions, not aliases
 /// of others, so that each can be found by its name.
 fn build_library(directory: &Path, out: &Path) {
@@ -139,13 +148,24 @@ fn build_library(directory: &Path, out: &Path) {
             run(Command::new(CLANG_CXX)
                 .args(["-std=c++17", "-fno-builtin"])
                 .args(["-Xclang", "-mno-constructor-aliases"])
+                .args(["-Xclang", "-disable-llvm-passes"])
                 .args(BITCODE)
                 .arg(&part)
                 .arg(source));
             part
         })
         .collect();
-    link(&parts, &out.join("library.bc"));
+    let joined = out.join("library-joined.bc");
+    link(&parts, &joined);
+    run(Command::new(OPT)
+        .arg(format!(
+            "-passes={}",
+            LIBRARY_PASSES.replace("SIMPLIFY", SIMPLIFY)
+        ))
+        .arg("-inline-threshold=40")
+        .arg(&joined)
+        .arg("-o")
+        .arg(out.join("library.bc")));
 }
 
 fn sources(directory: &Path, extension: &str) -> Vec<PathBuf> {

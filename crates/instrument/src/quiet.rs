@@ -93,6 +93,8 @@ const QUIET: &[&str] = &[
     "siglongjmp",
     "__longjmp_chk",
     "setlocale",
+    "uselocale",
+    "__uselocale",
     "munmap",
     "mprotect",
     "madvise",
