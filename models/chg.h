@@ -27,6 +27,9 @@ uint64_t __chg_concrete_length(int stream);
 void __chg_label_input(void *p, size_t n, int stream, uint64_t offset);
 // Forget the labels of memory that a real function has just written.
 void __chg_clear(const void *p, size_t n);
+// This memory of code that is not traced is one object, and may be read through
+// a symbolic index.
+void __chg_object(const void *p, size_t n);
 // Copy labels, not bytes.
 void __chg_copy(void *dst, const void *src, size_t n);
 

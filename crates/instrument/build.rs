@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const CLANG: &str = "clang-22";
+const CLANG_CXX: &str = "clang++-22";
 const LLD: &str = "ld.lld-22";
 const OBJCOPY: &str = "llvm-objcopy-22";
 const LINK: &str = "llvm-link-22";
+const OPT: &str = "opt-22";
 
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
@@ -18,6 +20,7 @@ fn main() {
     build_runtime(&root, &out);
     compile(&here.join("glue/glue.c"), &out.join("glue.bc"), &[]);
     build_models(&root.join("models"), &out);
+    build_library(&root.join("models/cxx"), &out);
     identify(&root);
 }
 
@@ -31,6 +34,7 @@ fn identify(root: &Path) {
         "crates/instrument/src",
         "crates/instrument/glue",
         "models",
+        "models/cxx",
     ] {
         let directory = root.join(place);
         println!("cargo::rerun-if-changed={}", directory.display());
@@ -114,43 +118,95 @@ fn build_runtime(root: &Path, out: &Path) {
 }
 
 fn build_models(directory: &Path, out: &Path) {
-    println!("cargo::rerun-if-changed={}", directory.display());
-    let mut sources: Vec<PathBuf> = std::fs::read_dir(directory)
-        .expect("the models directory is part of the repository")
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "c"))
-        .collect();
-    sources.sort();
-    let parts: Vec<PathBuf> = sources
+    let parts: Vec<PathBuf> = sources(directory, "c")
         .iter()
         .map(|source| {
-            let name = source.file_stem().expect("a source has a name");
-            let part = out
-                .join("model-")
-                .with_file_name(format!("model-{}.bc", name.display()));
+            let part = part_of(source, out);
             compile(source, &part, &["-fno-builtin", "-g"]);
             part
         })
         .collect();
-    run(Command::new(LINK)
-        .arg("-o")
-        .arg(out.join("models.bc"))
-        .args(&parts));
+    link(&parts, &out.join("models.bc"));
 }
+
+/// Small functions are inlined, because templates are made of little else. No
+/// branch becomes a selection: that would make pointers depend on the input.
+const LIBRARY_PASSES: &str = "function(sroa<preserve-cfg>,early-cse,SIMPLIFY),\
+cgscc(inline,function(sroa<preserve-cfg>,early-cse,SIMPLIFY,instsimplify,dce)),globaldce";
+const SIMPLIFY: &str = "simplifycfg<bonus-inst-threshold=0;no-forward-switch-cond;no-switch-range-to-icmp;\
+no-switch-to-lookup;keep-loops;no-hoist-common-insts;no-sink-common-insts;no-speculate-blocks;\
+no-simplify-cond-branch;no-speculate-unpredictables>";
+
+/// The traced part of the C++ library. Constructors are functions, not aliases
+/// of others, so that each can be found by its name.
+fn build_library(directory: &Path, out: &Path) {
+    let parts: Vec<PathBuf> = sources(directory, "cpp")
+        .iter()
+        .map(|source| {
+            let part = part_of(source, out);
+            println!("cargo::rerun-if-changed={}", source.display());
+            run(Command::new(CLANG_CXX)
+                .args(["-std=c++17", "-fno-builtin"])
+                .args(["-Xclang", "-mno-constructor-aliases"])
+                .args(["-Xclang", "-disable-llvm-passes"])
+                .args(BITCODE)
+                .arg(&part)
+                .arg(source));
+            part
+        })
+        .collect();
+    let joined = out.join("library-joined.bc");
+    link(&parts, &joined);
+    run(Command::new(OPT)
+        .arg(format!(
+            "-passes={}",
+            LIBRARY_PASSES.replace("SIMPLIFY", SIMPLIFY)
+        ))
+        .arg("-inline-threshold=40")
+        .arg(&joined)
+        .arg("-o")
+        .arg(out.join("library.bc")));
+}
+
+fn sources(directory: &Path, extension: &str) -> Vec<PathBuf> {
+    println!("cargo::rerun-if-changed={}", directory.display());
+    let mut sources: Vec<PathBuf> = std::fs::read_dir(directory)
+        .expect("the models directory is part of the repository")
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|found| found == extension))
+        .collect();
+    sources.sort();
+    sources
+}
+
+fn part_of(source: &Path, out: &Path) -> PathBuf {
+    let name = source.file_stem().expect("a source has a name");
+    out.join(format!("model-{}.bc", name.display()))
+}
+
+fn link(parts: &[PathBuf], to: &Path) {
+    run(Command::new(LINK).arg("-o").arg(to).args(parts));
+}
+
+/// How bitcode is made; the name of the output follows.
+const BITCODE: &[&str] = &[
+    "-O1",
+    "-fPIE",
+    "-fno-vectorize",
+    "-fno-slp-vectorize",
+    "-fno-stack-protector",
+    "-U_FORTIFY_SOURCE",
+    "-emit-llvm",
+    "-c",
+    "-o",
+];
 
 fn compile(source: &Path, to: &Path, flags: &[&str]) {
     println!("cargo::rerun-if-changed={}", source.display());
     run(Command::new(CLANG)
-        .args([
-            "-O1",
-            "-fPIE",
-            "-fno-vectorize",
-            "-fno-slp-vectorize",
-            "-fno-stack-protector",
-        ])
-        .args(["-U_FORTIFY_SOURCE", "-emit-llvm", "-c", "-o"])
-        .arg(to)
         .args(flags)
+        .args(BITCODE)
+        .arg(to)
         .arg(source));
 }
 

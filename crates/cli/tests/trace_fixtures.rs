@@ -8,6 +8,10 @@ use support::{fixtures, parallel, trace};
 /// Following every flip of every trace would take hours; the first ones of each trace show the same.
 const FLIPS: &str = "12";
 
+/// Fixtures of which nothing may be lost but what becomes a number with a fraction.
+const FOLLOWED: &str = "iostreams-";
+const FRACTION: &str = "floating-point operand";
+
 /// Two runs may order the steps of their threads differently.
 const THREADED: &[&str] = &["threads", "workers", "rust-threads", "atomics"];
 
@@ -17,6 +21,44 @@ fn fixtures_are_transparent_truthful_and_follow_flips() {
     assert!(folders.len() >= 30, "only {} fixtures", folders.len());
     let problems: Vec<String> = parallel(&folders, |folder| problems_of(folder)).concat();
     assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn a_symbolic_file_is_followed_through_file_streams() {
+    let room = tempfile::tempdir().unwrap();
+    let program = r#"
+        #include <fstream>
+        #include <iostream>
+        #include <string>
+
+        int main()
+        {
+            std::ifstream in("data.txt");
+            int number = 0;
+            std::string word;
+            if (in >> number >> word && number > 40 && word == "go")
+                std::cout << "yes " << number << '\n';
+            in.clear();
+            in.seekg(1);
+            std::cout << in.rdbuf()->in_avail() << in.peek() << '\n';
+        }
+    "#;
+    std::fs::write(room.path().join("main.cpp"), program).unwrap();
+    std::fs::write(room.path().join("data"), "41 gx").unwrap();
+    let arguments = ["main.cpp", "--file", "data.txt=data", "--check"];
+    let traced = trace(room.path(), &arguments);
+    assert_eq!(traced.text("stdout"), "449\n", "{}", traced.wrong());
+    let check = traced.check();
+    for key in ["transparency", "untrue", "strayed"] {
+        assert_eq!(
+            check[key].as_array().unwrap().len(),
+            0,
+            "{}",
+            traced.wrong()
+        );
+    }
+    assert!(traced.list("losses").is_empty());
+    assert!(traced.list("tests").len() > 20);
 }
 
 fn folders() -> Vec<PathBuf> {
@@ -77,6 +119,13 @@ fn problems_of(folder: &Path) -> Vec<String> {
             .collect();
         if !numbers.contains(&expected.abs()) {
             complain(format!("ended with {end}, expected {expected}"));
+        }
+        if name.starts_with(FOLLOWED) {
+            for loss in traced.list("losses") {
+                if loss["reason"] != FRACTION {
+                    complain(format!("lost: {loss}"));
+                }
+            }
         }
         let check = traced.check();
         let none = |key: &str| check[key].as_array().is_some_and(|list| list.is_empty());

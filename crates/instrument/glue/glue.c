@@ -56,7 +56,7 @@ void __chg_rt_globals(struct object *, uint64_t);
 extern struct object __chg_objects[];
 extern const uint64_t __chg_object_count, __chg_block_count;
 extern const uint32_t __chg_first_model_site, __chg_untraced_input;
-void __chg_rt_untraced_stdin(void);
+void __chg_rt_untraced_input(void);
 
 int atexit(void (*)(void));
 void *malloc(size_t);
@@ -144,6 +144,8 @@ uint64_t __chg_lost(uint64_t value, int reason) {
 void __chg_lost_memory(const void *p, size_t n, int reason) {
   __chg_rt_lost_memory((uint64_t)p, n, (uint32_t)reason, __chg_call_site);
 }
+
+void __chg_object(const void *p, size_t n) { __chg_rt_heap_add((uint64_t)p, n); }
 
 void __chg_observe(const char *name, uint64_t value) {
   __chg_rt_observe(name, __chg_args[1], value);
@@ -353,6 +355,10 @@ extern int __chg_user_main(int, char **, char **) __attribute__((weak));
 extern int LLVMFuzzerTestOneInput(const uint8_t *, size_t) __attribute__((weak));
 extern int LLVMFuzzerInitialize(int *, char ***) __attribute__((weak));
 extern char **environ;
+// Of programs with C++ streams; see models/cxx.
+extern void __model_cxx_start_streams(void) __attribute__((weak));
+extern void __model_cxx_start_reader(void) __attribute__((weak));
+extern void __model_cxx_start_printer(void) __attribute__((weak));
 
 // The harness gets a block of exactly the input's length, as the plain program does.
 static int run_harness(void) {
@@ -383,8 +389,11 @@ static int run_harness(void) {
 int main(int argc, char **argv) {
   __chg_rt_globals(__chg_objects, __chg_object_count);
   __chg_rt_start(&argc, &argv, __chg_first_model_site, __chg_block_count);
-  if (__chg_untraced_input) __chg_rt_untraced_stdin();
+  if (__chg_untraced_input) __chg_rt_untraced_input();
   atexit(__chg_rt_finished);
+  if (__model_cxx_start_streams) __model_cxx_start_streams();
+  if (__model_cxx_start_reader) __model_cxx_start_reader();
+  if (__model_cxx_start_printer) __model_cxx_start_printer();
   if (__chg_user_main) {
     __chg_rets[0] = 0;
     int status = __chg_user_main(argc, argv, environ);

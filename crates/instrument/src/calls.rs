@@ -87,10 +87,8 @@ impl Pass<'_> {
         if target.is_none() {
             self.cursor.store(self.ir.ptr().zero(), self.slots.returned);
         }
-        if let Some(target) = target
-            && self.models.contains(&target)
-            && !self.in_model
-        {
+        // Through a pointer one may get into a model as well.
+        if target.is_none_or(|target| self.models.contains(&target)) && !self.in_model {
             let site = self.ir.constant(32, self.site(call) as u64);
             self.cursor.store(site, self.slots.call_site);
         }
@@ -302,7 +300,7 @@ impl Pass<'_> {
     /// Code that is not traced: its arguments become what they are in this run.
     fn external_call(&mut self, call: Value, target: Value) {
         let name = target.name();
-        if !self.in_model && !quiet::is_quiet(&name) {
+        if !self.is_accountable && !quiet::is_quiet(&name) {
             for index in 0..call.argument_count() {
                 let argument = call.operand(index);
                 self.concretize_parts(call, argument, LossReason::ExternalCall);

@@ -58,6 +58,8 @@ pub struct Pass<'a> {
     pub models: &'a HashSet<Value>,
     pub function: Value,
     pub in_model: bool,
+    /// A model that was written as one gives account of what it hands to other code.
+    pub is_accountable: bool,
     pub labels: Labels,
     pub group: Group,
     pub saved_variable_arguments: Option<Value>,

@@ -12,6 +12,7 @@ mod group;
 mod intrinsics;
 mod ir;
 mod leaves;
+mod library;
 mod module;
 mod quiet;
 mod redirect;

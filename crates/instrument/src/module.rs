@@ -6,6 +6,7 @@ use crate::error::InstrumentError;
 use crate::function::{Pass, Slots};
 use crate::group::{Generator, Group, Labels};
 use crate::ir::{Cursor, Ir, Opcode, Value};
+use crate::library;
 use crate::redirect;
 use crate::sites::{self, Numbering};
 use crate::taint::Taint;
@@ -21,6 +22,7 @@ use std::path::Path;
 
 const GLUE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/glue.bc"));
 const MODELS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/models.bc"));
+const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/library.bc"));
 
 /// Vectors become scalars, which have labels, and no edge is left on which a
 /// label could not be placed.
@@ -43,28 +45,23 @@ pub fn transform(bitcode: &Path, traced: &Path) -> Result<SiteTable, InstrumentE
     })?;
     check(&module, bitcode)?;
     let ir = Ir::new(&module);
-    let models = embedded(&context, MODELS, "the library models")?;
-    let model_names = claim_names(&models);
     let users = redirect::defined(ir);
     let first_model_site = sites::number_instructions(ir, &users, 1);
-    redirect::to_models(ir, &model_names);
-    link(&module, models)?;
+    let models = link_models(&context, &module)?;
     redirect::to_glue(ir);
-    let model_functions: Vec<Value> = redirect::defined(ir)
-        .into_iter()
-        .filter(|function| model_names.contains(&function.name()))
-        .collect();
-    for function in &model_functions {
-        function.set_internal();
+    for value in ir.functions().into_iter().chain(ir.globals()) {
+        if models.hides(value) {
+            value.set_internal();
+        }
     }
     run_passes(&module, &machine, "globaldce")?;
     let model_functions: Vec<Value> = redirect::defined(ir)
         .into_iter()
-        .filter(|function| model_names.contains(&function.name()))
+        .filter(|function| models.functions.contains(&function.name()))
         .collect();
     sites::number_instructions(ir, &model_functions, first_model_site);
     run_passes(&module, &machine, BEFORE)?;
-    let table = trace_functions(ir, &model_functions, first_model_site);
+    let table = trace_functions(ir, &model_functions, &models, first_model_site);
     if let Some(main) = ir.function("main") {
         main.set_name("__chg_user_main");
     }
@@ -84,6 +81,64 @@ pub fn transform(bitcode: &Path, traced: &Path) -> Result<SiteTable, InstrumentE
         });
     }
     Ok(table)
+}
+
+/// What was linked in beside the program, by name.
+struct Models {
+    functions: HashSet<String>,
+    /// Functions that were written as models.
+    written: HashSet<String>,
+    /// Tables of virtual functions.
+    tables: HashSet<String>,
+    /// Functions that the glue calls before `main`.
+    starts: HashSet<&'static str>,
+    /// The program reads input through streams that are not traced.
+    is_read_past: bool,
+}
+
+impl Models {
+    fn hides(&self, value: Value) -> bool {
+        let name = value.name();
+        !value.is_declaration()
+            && (self.functions.contains(&name) || self.tables.contains(&name))
+            && !self.starts.contains(name.as_str())
+    }
+}
+
+/// Links the models of the C library, and the C++ library if the program has
+/// need of it, and sends the program's calls there.
+fn link_models<'ctx>(
+    context: &'ctx Context,
+    program: &Module<'ctx>,
+) -> Result<Models, InstrumentError> {
+    let ir = Ir::new(program);
+    let c_models = embedded(context, MODELS, "the library models")?;
+    let written = claim_names(&c_models);
+    let mut models = Models {
+        functions: written.clone(),
+        written,
+        tables: HashSet::new(),
+        starts: HashSet::new(),
+        is_read_past: false,
+    };
+    let mut library = None;
+    if library::is_wanted(ir) {
+        let part = embedded(context, LIBRARY, "the C++ library")?;
+        let names = library::prepare(Ir::new(&part), &models.functions);
+        models.starts = library::starts(ir);
+        library::give_tables(ir, &names.tables);
+        models.tables = names.tables;
+        models.written.extend(names.models);
+        models.functions.extend(names.functions);
+        library = Some(part);
+    }
+    redirect::to_models(ir, &models.functions);
+    models.is_read_past = library::is_read_past(ir);
+    if let Some(library) = library {
+        link(program, library)?;
+    }
+    link(program, c_models)?;
+    Ok(models)
 }
 
 /// The names of all functions of the models, made such that no program has them.
@@ -123,10 +178,15 @@ fn check(module: &Module<'_>, path: &Path) -> Result<(), InstrumentError> {
     Ok(())
 }
 
-fn trace_functions(ir: Ir, models: &[Value], first_model_site: u32) -> SiteTable {
+fn trace_functions(
+    ir: Ir,
+    model_functions: &[Value],
+    linked: &Models,
+    first_model_site: u32,
+) -> SiteTable {
     let functions = redirect::defined(ir);
     let numbering = Numbering::read(ir, &functions);
-    let models: HashSet<Value> = models.iter().copied().collect();
+    let models: HashSet<Value> = model_functions.iter().copied().collect();
     let table = numbering.table(&functions, &models);
     let taint = Taint::of(ir, &functions);
     forget_purity(ir, &functions);
@@ -144,13 +204,17 @@ fn trace_functions(ir: Ir, models: &[Value], first_model_site: u32) -> SiteTable
             models: &models,
             function,
             in_model: models.contains(&function),
+            is_accountable: linked.written.contains(&function.name()),
             labels: Labels::new(),
             group: Group::default(),
             saved_variable_arguments: None,
         };
         pass.run();
     }
-    define_tables(ir, &globals, first_model_site, numbering.block_count());
+    define_tables(ir, &globals);
+    define_number(ir, "__chg_block_count", 64, numbering.block_count() as u64);
+    define_number(ir, "__chg_first_model_site", 32, first_model_site as u64);
+    define_number(ir, "__chg_untraced_input", 32, linked.is_read_past as u64);
     table
 }
 
@@ -195,8 +259,8 @@ fn forget_purity(ir: Ir, functions: &[Value]) {
     }
 }
 
-/// Constants that the glue hands to the runtime at start.
-fn define_tables(ir: Ir, globals: &[Value], first_model_site: u32, blocks: usize) {
+/// The objects that the glue tells the runtime about at start.
+fn define_tables(ir: Ir, globals: &[Value]) {
     let long = ir.int(64);
     let entry = ir.structure(&[long, long, long]);
     let objects: Vec<Value> = globals
@@ -222,26 +286,13 @@ fn define_tables(ir: Ir, globals: &[Value], first_model_site: u32, blocks: usize
     // Sorted at start, so it is not a constant.
     let table = ir.add_global("__chg_objects", ir.array(entry, count));
     table.set_initialiser(ir.constant_array(entry, &objects));
-    let number = |name: &str, bits: u32, value: u64| {
-        let global = ir.add_global(name, ir.int(bits));
-        global.set_initialiser(ir.constant(bits, value));
-        global.set_constant();
-    };
-    number("__chg_object_count", 64, count);
-    number("__chg_block_count", 64, blocks as u64);
-    number("__chg_first_model_site", 32, first_model_site as u64);
-    number(
-        "__chg_untraced_input",
-        32,
-        reads_past_models(globals) as u64,
-    );
+    define_number(ir, "__chg_object_count", 64, count);
 }
 
-/// Streams of the C++ library read standard input in code that is not traced.
-fn reads_past_models(globals: &[Value]) -> bool {
-    globals.iter().any(|global| {
-        ["_ZSt3cin", "_ZSt4wcin"].contains(&global.name().as_str()) && !global.users().is_empty()
-    })
+fn define_number(ir: Ir, name: &str, bits: u32, value: u64) {
+    let global = ir.add_global(name, ir.int(bits));
+    global.set_initialiser(ir.constant(bits, value));
+    global.set_constant();
 }
 
 fn embedded<'ctx>(

@@ -36,12 +36,17 @@ const GLUE: &[(&str, &str)] = &[
 /// they work without us.
 const OBSERVERS: &[&str] = &["changeling_observe", "changeling_observe_bytes"];
 
+/// Functions of headers, so that programs define them, that have models.
+const IN_HEADERS: &str = "_ZNSt7__cxx119to_stringE";
+
 /// Sends uses of library functions to their models. Only in the user's code: a
 /// model that calls the function it stands for means the real one.
 pub fn to_models(ir: Ir, models: &HashSet<String>) {
     for function in ir.functions() {
         let name = function.name();
-        let replaceable = function.is_declaration() || OBSERVERS.contains(&name.as_str());
+        let replaceable = function.is_declaration()
+            || OBSERVERS.contains(&name.as_str())
+            || name.starts_with(IN_HEADERS);
         let model = format!("__model_{name}");
         if replaceable && models.contains(&model) {
             function.replace_uses(ir.declare_like(&model, function));

@@ -49,12 +49,13 @@ fn untraced(number: i32) {
     events::loss(0, label, LossReason::ExternalMemory);
 }
 
-/// The program reads standard input through a library that is not traced.
+/// The program reads standard input or files through a library that is not traced.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __chg_rt_untraced_stdin() {
-    let number = unsafe { __chg_rt_fd_stream(0) };
-    if number >= 0 {
-        untraced(number);
+pub unsafe extern "C" fn __chg_rt_untraced_input() {
+    for (number, stream) in streams().iter().enumerate() {
+        if [StreamKind::Stdin as u32, StreamKind::File as u32].contains(&stream.kind) {
+            untraced(number as i32);
+        }
     }
 }
 

@@ -80,9 +80,13 @@ pub unsafe extern "C" fn __chg_rt_any(address: u64, bytes: u64) -> u32 {
     any(address, bytes) as u32
 }
 
+/// Code in line looks at the cells of a few bytes at once, also behind the last
+/// one: some functions take -1 for a pointer.
+const BEHIND: u64 = 4096;
+
 /// Reserves the shadow before any traced code can run.
 extern "C" fn reserve() {
-    let reserved = map(SHADOW_ADDRESS, SHADOW_SIZE)
+    let reserved = map(SHADOW_ADDRESS, SHADOW_SIZE + BEHIND)
         && map(
             trace::layout::COVERAGE_ADDRESS,
             trace::layout::COVERAGE_SIZE,

@@ -1,8 +1,9 @@
 //! What can be asked of a value: instructions, functions, globals, constants.
 
 use super::{Block, Opcode, Predicate, RmwOp, Type, Value, name_of, some};
-use inkwell::llvm_sys::LLVMLinkage;
+use inkwell::llvm_sys::comdat::LLVMSetComdat;
 use inkwell::llvm_sys::core::*;
+use inkwell::llvm_sys::{LLVMLinkage, LLVMVisibility};
 use std::ffi::CStr;
 
 /// LLVM's number for the convention that saves nearly all registers in the callee.
@@ -203,8 +204,41 @@ impl Value {
             .collect()
     }
 
+    pub fn is_internal(self) -> bool {
+        matches!(
+            unsafe { LLVMGetLinkage(self.0) },
+            LLVMLinkage::LLVMInternalLinkage | LLVMLinkage::LLVMPrivateLinkage
+        )
+    }
+
     pub fn set_internal(self) {
+        self.leave_group();
         unsafe { LLVMSetLinkage(self.0, LLVMLinkage::LLVMInternalLinkage) }
+    }
+
+    pub fn set_external(self) {
+        self.leave_group();
+        unsafe { LLVMSetLinkage(self.0, LLVMLinkage::LLVMExternalLinkage) }
+    }
+
+    /// In a group a function or variable shares the fate of others of the same origin.
+    fn leave_group(self) {
+        unsafe {
+            if LLVMIsDeclaration(self.0) == 0 {
+                LLVMSetComdat(self.0, std::ptr::null_mut());
+            }
+            LLVMSetVisibility(self.0, LLVMVisibility::LLVMDefaultVisibility);
+        }
+    }
+
+    /// A variable is defined elsewhere.
+    pub fn forget_initialiser(self) {
+        self.leave_group();
+        unsafe { LLVMSetInitializer(self.0, std::ptr::null_mut()) }
+    }
+
+    pub fn delete_global(self) {
+        unsafe { LLVMDeleteGlobal(self.0) }
     }
 
     pub fn set_preserve_most(self) {
