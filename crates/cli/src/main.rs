@@ -7,6 +7,7 @@ mod check;
 mod commands;
 mod exit;
 mod failure;
+mod guidance;
 mod inputs;
 mod progress;
 mod regions;

@@ -4,7 +4,7 @@ use crate::frontier::{Bucket, Cost, Task};
 use crate::gap::Gap;
 use crate::merge::Owner;
 use crate::runner::Side;
-use crate::state::{Origin, State};
+use crate::state::{Origin, State, flip_of};
 use crate::tree::{NodeId, PairState, RunId, WayState};
 use changeling_solver::{Answer, Assignment, Expr, Query};
 use changeling_trace::input::Input;
@@ -103,7 +103,10 @@ impl State {
                     self.stats.displaced += 1;
                     return Solved::Displaced(model);
                 }
-                Solved::Nothing(Cost::Query)
+                match self.another_way(node, way) {
+                    Some(model) => Solved::Displaced(model),
+                    None => Solved::Nothing(Cost::Query),
+                }
             }
             Answer::Unknown(_) => {
                 self.close(node, way, WayState::Unknown);
@@ -111,6 +114,51 @@ impl State {
                 Solved::Nothing(Cost::Query)
             }
         }
+    }
+
+    /// Where a flip contradicts what was decided before, perhaps it does not depend on that:
+    /// asks again without the decisions that it contradicts, as long as the guide thinks that
+    /// they have no say in it. Whether the run then comes to the same place is seen when it
+    /// is run.
+    fn another_way(&mut self, node: NodeId, way: usize) -> Option<Assignment> {
+        const ROUNDS: usize = 3;
+        let after_difference = self.tree.difference_before(node).is_some();
+        let flip = flip_of(self.tree.decision(node)?, way, after_difference);
+        if !self.guide.wants_other_way(&flip) {
+            return None;
+        }
+        let goal = self.tree.decision(node)?.ways[way].held;
+        let before = self.tree.decisions_before(node);
+        let mut kept: Vec<(Expr, bool)> = before
+            .iter()
+            .map(|(decision, held)| {
+                let needed = self.guide.depends(&flip, decision.sites, decision.caller);
+                (*held, needed)
+            })
+            .collect();
+        let run = self.tree.run(node);
+        for _ in 0..ROUNDS {
+            let prefix: Vec<Expr> = kept.iter().map(|(held, _)| *held).collect();
+            match self.ask(&prefix, goal, run) {
+                Answer::Sat(model) => {
+                    self.stats.displaced += 1;
+                    return Some(model);
+                }
+                Answer::Unknown(_) => return None,
+                Answer::Unsat(core) => {
+                    let before = kept.len();
+                    let mut at = 0;
+                    kept.retain(|(_, needed)| {
+                        at += 1;
+                        *needed || !core.contains(&(at - 1))
+                    });
+                    if kept.len() == before {
+                        return None;
+                    }
+                }
+            }
+        }
+        None
     }
 
     /// A decision that only one version takes is best flipped while the other
