@@ -89,10 +89,15 @@ pub trait Guide: Send {
         Vec::new()
     }
 
-    /// How far a path came that had this context on its way; smaller is further. The inputs of
-    /// paths that came far are what others are made from.
+    /// How far a path came that had this context on its way; smaller is further, the largest number
+    /// says nothing. The inputs of paths that came far are what others are made from.
     fn progress(&mut self, _contexts: [Context; 2]) -> u32 {
-        0
+        u32::MAX
+    }
+
+    /// If a flip asks for another length: which one would be best.
+    fn best_length(&self, _flip: &Flip) -> Option<u64> {
+        None
     }
 
     /// A flip is impossible after all that was decided before. Whether it is worth asking

@@ -4,9 +4,10 @@ use crate::frontier::{Bucket, Cost, Task};
 use crate::gap::Gap;
 use crate::merge::Owner;
 use crate::runner::Side;
-use crate::state::{Origin, State, flip_of};
+use crate::state::{Origin, State};
+use crate::terms;
 use crate::tree::{NodeId, PairState, RunId, WayState};
-use changeling_solver::{Answer, Assignment, Expr, Query};
+use changeling_solver::{Answer, Assignment, Expr, Query, Var};
 use changeling_trace::input::Input;
 use std::time::Instant;
 
@@ -70,8 +71,16 @@ impl State {
         }
         let condition = self.tree.condition(node);
         let prefix: Vec<Expr> = condition.iter().map(|(held, _)| *held).collect();
-        let run = self.tree.run(node);
-        match self.ask(&prefix, goal, run) {
+        // Another length goes with the bytes that came furthest.
+        let resizes = self.only_resizes(node, way);
+        let furthest = self.tree.furthest().filter(|_| resizes);
+        let run = furthest.unwrap_or(self.tree.run(node));
+        let wish = if resizes {
+            self.best_length(node, way)
+        } else {
+            None
+        };
+        match self.ask_wishing(&prefix, goal, run, wish.as_slice()) {
             Answer::Sat(model) => match owner {
                 Owner::One(side) if bucket == Bucket::Diverge => {
                     match self.strengthen(prefix, goal, node, side.other(), model) {
@@ -122,8 +131,7 @@ impl State {
     /// is run.
     fn another_way(&mut self, node: NodeId, way: usize) -> Option<Assignment> {
         const ROUNDS: usize = 3;
-        let after_difference = self.tree.difference_before(node).is_some();
-        let flip = flip_of(self.tree.decision(node)?, way, after_difference);
+        let flip = self.flip_at(node, way)?;
         if !self.guide.wants_other_way(&flip) {
             return None;
         }
@@ -270,14 +278,30 @@ impl State {
         }
     }
 
+    /// The length that the guide would like best where one is asked for.
+    fn best_length(&mut self, node: NodeId, way: usize) -> Option<Expr> {
+        let flip = self.flip_at(node, way)?;
+        let length = self.guide.best_length(&flip)?;
+        let held = self.tree.decision(node)?.ways[way].held;
+        let Var::Length { stream } = self.arena.variables(held)[0] else {
+            return None;
+        };
+        let variable = self.arena.length(stream);
+        terms::equals(&mut self.arena, variable, length).ok()
+    }
+
     fn ask(&mut self, prefix: &[Expr], goal: Expr, near: RunId) -> Answer {
+        self.ask_wishing(prefix, goal, near, &[])
+    }
+
+    fn ask_wishing(&mut self, prefix: &[Expr], goal: Expr, near: RunId, soft: &[Expr]) -> Answer {
         let hint = Assignment::from_input(&self.corpus[near.0 as usize].input);
         let query = Query {
             prefix,
             goal,
             hint: &hint,
             bounds: &self.bounds,
-            soft: &[],
+            soft,
         };
         let start = Instant::now();
         let answer = self.solver.solve(&mut self.arena, &query);

@@ -13,7 +13,7 @@ use crate::path::{self, Path, TestKind};
 use crate::runner::{Side, TracedRun};
 use crate::search::Subject;
 use crate::terms::TermError;
-use crate::tree::{Decision, Ended, Inserted, NodeId, PairState, RunId, Tree, WayState};
+use crate::tree::{Ended, Inserted, NodeId, PairState, RunId, Tree, WayState};
 use crate::{End, Observation};
 use changeling_solver::{Arena, Assignment, Bounds, Solver, Var};
 use changeling_trace::input::Input;
@@ -73,6 +73,8 @@ pub(crate) struct Ran {
     pub checked: bool,
     /// At the end of both paths.
     pub contexts: [Context; 2],
+    /// Where they came furthest.
+    pub furthest: [Context; 2],
     pub parting: Option<[u32; 2]>,
     pub origin: Option<Bucket>,
 }
@@ -159,7 +161,7 @@ impl State {
     }
 
     /// Whether a way asks for nothing but another length of a stream.
-    fn only_resizes(&self, node: NodeId, way: usize) -> bool {
+    pub fn only_resizes(&self, node: NodeId, way: usize) -> bool {
         let decision = self.tree.decision(node);
         let held = decision
             .and_then(|decision| decision.ways.get(way))
@@ -218,6 +220,7 @@ impl State {
             seen: [base, head].map(|run| digest(&subject.normaliser, &run.observation)),
             checked: false,
             contexts: Default::default(),
+            furthest: Default::default(),
             parting: None,
             origin: origin.map(|origin| origin.bucket),
         });
@@ -264,7 +267,7 @@ impl State {
         let base = path::read(&mut self.arena, Side::Base, &runs[0], sites[0])?;
         let head = path::read(&mut self.arena, Side::Head, &runs[1], sites[1])?;
         let mut steps = merge::merge(&base, &head);
-        let (contexts, progress) = self.follow_marks(&mut steps, [&base, &head]);
+        let (contexts, furthest, progress) = self.follow_marks(&mut steps, [&base, &head]);
         for step in &steps {
             if let Owner::One(side) = step.owner {
                 let test = &step.test;
@@ -279,7 +282,7 @@ impl State {
         let ran = &mut self.corpus[run.0 as usize];
         ran.end = inserted.end;
         ran.parting = merge::parting(&base, &head);
-        ran.contexts = contexts;
+        (ran.contexts, ran.furthest) = (contexts, furthest);
         let given = ran.origin.is_none();
         if inserted.inconsistent {
             self.note(Gap::Inconsistent);
@@ -330,8 +333,9 @@ impl State {
         &mut self,
         steps: &mut [merge::Step],
         paths: [&Path; 2],
-    ) -> ([Context; 2], u32) {
+    ) -> ([Context; 2], [Context; 2], u32) {
         let mut contexts = [Context::default(); 2];
+        let mut furthest = contexts;
         let mut passed = [0; 2];
         let mut progress = u32::MAX;
         let guide = &mut self.guide;
@@ -342,7 +346,10 @@ impl State {
                     let mark = paths[at].marks[passed[at]];
                     contexts[at] = guide.enter(side, contexts[at], mark.block);
                     passed[at] += 1;
-                    progress = progress.min(guide.progress(*contexts));
+                    let now = guide.progress(*contexts);
+                    if now < progress {
+                        (progress, furthest) = (now, *contexts);
+                    }
                 }
             }
         };
@@ -351,7 +358,7 @@ impl State {
             step.contexts = contexts;
         }
         pass(paths.map(|path| path.marks.len()), &mut contexts);
-        (contexts, progress)
+        (contexts, furthest, progress)
     }
 
     /// Asks the guide about everything that waits once more.
@@ -467,11 +474,9 @@ impl State {
             Owner::Both if after_difference => Bucket::Use,
             Owner::Both => Bucket::Explore,
         };
-        let mut flip = flip_of(decision, at, after_difference);
-        if self.only_resizes(node, at) {
-            // What the bytes do stays as it is: the next one may be added to it.
-            flip.contexts = self.corpus[self.tree.run(node).0 as usize].contexts;
-        }
+        let Some(flip) = self.flip_at(node, at) else {
+            return;
+        };
         let (state, rule) = match self.guide.advise(&flip) {
             Advice::Try { rank, bucket } => {
                 let task = Task::Flip {
@@ -494,6 +499,28 @@ impl State {
         if let Some(decision) = self.tree.decision_mut(node) {
             decision.ways[at].state = state;
         }
+    }
+
+    /// A side not taken, as guides see it.
+    pub fn flip_at(&self, node: NodeId, at: usize) -> Option<Flip> {
+        let decision = self.tree.decision(node)?;
+        let mut contexts = decision.contexts;
+        if let Some(run) = self.tree.furthest()
+            && self.only_resizes(node, at)
+        {
+            // What the bytes do stays as it is: the next one may be added to it.
+            contexts = self.corpus[run.0 as usize].furthest;
+        }
+        Some(Flip {
+            owner: decision.owner,
+            kind: decision.kind,
+            sites: decision.sites,
+            caller: decision.caller,
+            outcome: decision.ways[at].outcome,
+            after_difference: self.tree.difference_before(node).is_some(),
+            contexts,
+            depth: decision.depth,
+        })
     }
 
     /// An input should have made an open pair's outputs differ, and did not:
@@ -626,20 +653,6 @@ impl State {
             site: decision.sites[side.index()],
         };
         Some(Gap::Concretized { place, reason })
-    }
-}
-
-/// A side not taken, as guides see it.
-pub(crate) fn flip_of(decision: &Decision, at: usize, after_difference: bool) -> Flip {
-    Flip {
-        owner: decision.owner,
-        kind: decision.kind,
-        sites: decision.sites,
-        caller: decision.caller,
-        outcome: decision.ways[at].outcome,
-        after_difference,
-        contexts: decision.contexts,
-        depth: decision.depth,
     }
 }
 

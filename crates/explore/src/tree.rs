@@ -211,6 +211,12 @@ impl Tree {
         }
     }
 
+    /// The run that came furthest, if that was judged.
+    pub fn furthest(&self) -> Option<RunId> {
+        let root = self.node(Tree::ROOT);
+        (root.progress.1 != u32::MAX).then_some(root.run)
+    }
+
     /// What the version `side` went on to decide on the way from `node` down to
     /// `end`, the decision at `node` itself left out; nearest first.
     pub fn continuation(&self, node: NodeId, end: NodeId, side: Side) -> Vec<Expr> {

@@ -25,6 +25,22 @@ pub enum Test {
 }
 
 impl Test {
+    /// A value for which it holds.
+    pub fn example(&self) -> Option<u64> {
+        let candidates = match self {
+            Test::Compare { constant, .. } => {
+                vec![
+                    *constant,
+                    constant.wrapping_add(1),
+                    constant.wrapping_sub(1),
+                ]
+            }
+            Test::OneOf(values) => values.clone(),
+            Test::NoneOf(values) => (0..=values.len() as u64).collect(),
+        };
+        candidates.into_iter().find(|value| self.holds(*value))
+    }
+
     pub fn holds(&self, value: u64) -> bool {
         match self {
             Test::Compare {

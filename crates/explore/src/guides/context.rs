@@ -12,6 +12,8 @@ pub struct Memory {
     pub sequence: Vec<u32>,
     /// Something that was changed may have run.
     pub changed: bool,
+    /// Blocks in which something was changed that have run, sorted.
+    pub ran: Vec<u32>,
 }
 
 /// Longer sequences are cut.
@@ -53,7 +55,12 @@ impl Contexts {
         }
         let mut memory = self.get(from).clone();
         plan.enter(&mut memory.values, block);
-        memory.changed |= meaning.changed.contains(&block);
+        if meaning.changed.contains(&block) {
+            memory.changed = true;
+            if let Err(at) = memory.ran.binary_search(&block) {
+                memory.ran.insert(at, block);
+            }
+        }
         for &node in meaning.nodes.get(&block).into_iter().flatten() {
             if memory.sequence.last() != Some(&node) && memory.sequence.len() < LONGEST {
                 memory.sequence.push(node);

@@ -15,6 +15,8 @@ pub struct Definition {
     /// What the value is then; `None` if that is not known.
     pub value: Option<u64>,
     pub spot: Spot,
+    /// The call of something outside of the program that it comes from.
+    pub call: Option<Site>,
 }
 
 /// Where it happens.
@@ -79,9 +81,14 @@ impl Search<'_, '_> {
         let program = self.facts.program;
         if let Some(constant) = integer(program, value) {
             let value = self.computed(constant);
-            return self.add(Definition { value, spot });
+            let call = None;
+            return self.add(Definition { value, spot, call });
         }
-        let unknown = Definition { value: None, spot };
+        let unknown = Definition {
+            value: None,
+            spot,
+            call: None,
+        };
         if self.steps.len() > DEEPEST {
             self.given_up = true;
         }
@@ -106,6 +113,7 @@ impl Search<'_, '_> {
         let unknown = Definition {
             value: None,
             spot: here,
+            call: None,
         };
         match &instruction.operation {
             Operation::Phi { incoming } => {
@@ -172,7 +180,11 @@ impl Search<'_, '_> {
                         let function = facts.program.function_of(writer);
                         self.value(function, instruction.operands[0], spot);
                     }
-                    _ => self.add(Definition { value: None, spot }),
+                    _ => self.add(Definition {
+                        value: None,
+                        spot,
+                        call: instruction.call().map(|_| writer),
+                    }),
                 }
             }
         }
@@ -183,7 +195,8 @@ impl Search<'_, '_> {
         let program = facts.program;
         let callees: Vec<FunctionId> = facts.graphs.calls.callees(site).collect();
         if callees.is_empty() || callees.iter().any(|id| !program.function(*id).is_defined()) {
-            return self.add(unknown);
+            let call = Some(site);
+            return self.add(Definition { call, ..unknown });
         }
         for callee in callees {
             let flow = facts.graphs.flow.function(callee);
@@ -215,7 +228,7 @@ impl Search<'_, '_> {
             };
             match instruction.operands.get(n as usize) {
                 Some(&value) => self.value(program.function_of(caller), value, spot),
-                None => self.add(Definition { value: None, spot }),
+                None => self.add(Definition { spot, ..unknown }),
             }
         }
     }

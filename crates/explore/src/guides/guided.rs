@@ -2,7 +2,7 @@
 
 use super::choice::{Choice, Order, Part};
 use super::context::{Contexts, Meaning};
-use super::plan::{GoalId, Place, Plan, Situation};
+use super::plan::{GoalId, Guard, Place, Plan, Situation};
 use super::prune::Horizon;
 use crate::frontier::{Bucket, Random};
 use crate::guide::{Advice, Context, Flip, Guide, Rule, RunFacts};
@@ -66,6 +66,8 @@ pub struct Guided {
     epoch: u64,
     random: Random,
     arrivals: u32,
+    /// What is known about branches from runs.
+    tests: [Tests; 2],
     prunes: bool,
     /// Something happened that the changes do not explain.
     mistaken: bool,
@@ -81,6 +83,7 @@ impl Guided {
         let wanted = choice.has(Part::Reach) || choice.order == Some(Order::Distance);
         missing.retain(|_| wanted);
         let prunes = choice.has(Part::Prune) && tables.complete;
+        let tests = tables.sides.each_ref().map(|side| Tests::new(&side.plan));
         Guided {
             spent: vec![0; tables.targets.len()],
             tables,
@@ -92,6 +95,7 @@ impl Guided {
             epoch: 0,
             random: Random::new(seed),
             arrivals: 0,
+            tests,
             prunes,
             mistaken: false,
         }
@@ -125,7 +129,9 @@ impl Guided {
         self.situation(target, context);
         let plan = &self.tables.sides[side.index()].plan;
         let situation = &self.situations[&(target, context)];
-        plan.judge(goal, place, situation).map(|key| key.rank())
+        let tests = &self.tests[side.index()];
+        let key = plan.judge(goal, place, situation, |guard| tests.is_stuck(guard));
+        key.map(|key| key.rank())
     }
 
     /// What is to be done for a target.
@@ -143,6 +149,15 @@ impl Guided {
             let at = side.index();
             self.contexts[at].get(flip.contexts[at]).changed
         })
+    }
+
+    /// How many blocks in which something was changed have run.
+    fn changed_blocks(&self, flip: &Flip) -> u32 {
+        let most = Side::BOTH.into_iter().map(|side| {
+            let at = side.index();
+            self.contexts[at].get(flip.contexts[at]).ran.len()
+        });
+        most.max().unwrap_or(0).min(u8::MAX.into()) as u32
     }
 
     /// Whether no difference can come from a flip: nothing that was changed has run before it
@@ -232,14 +247,53 @@ impl Guided {
             return reach(LATER + rank.min(LATER - 1));
         }
         match (missing.is_empty(), self.entered_change(flip)) {
-            // What a change did may show up behind it.
+            // What a change did may show up behind it, and the more so the more of it ran.
             (_, true) => Advice::Try {
-                rank: 1,
+                rank: 1 + u32::from(u8::MAX) - self.changed_blocks(flip),
                 bucket: Some(Bucket::Use),
             },
             (false, false) => reach(LAST),
             (true, false) => plain(None),
         }
+    }
+}
+
+/// Which branches of interest runs have come to, and which of them test the input.
+#[derive(Default)]
+struct Tests {
+    /// By block: a run has come there.
+    executed: HashMap<u32, bool>,
+    symbolic: HashSet<u32>,
+    /// Branches of interest.
+    guards: HashSet<u32>,
+}
+
+impl Tests {
+    fn new(plan: &Plan) -> Tests {
+        let guards = plan.goals.iter().flat_map(|goal| &goal.guards);
+        Tests {
+            executed: guards.clone().map(|guard| (guard.block, false)).collect(),
+            symbolic: HashSet::new(),
+            guards: guards.map(|guard| guard.branch).collect(),
+        }
+    }
+
+    fn is_stuck(&self, guard: &Guard) -> bool {
+        self.executed[&guard.block] && !self.symbolic.contains(&guard.branch)
+    }
+
+    /// Whether something new was learnt.
+    fn cover(&mut self, coverage: &[u8]) -> bool {
+        let mut is_new = false;
+        for (block, executed) in &mut self.executed {
+            let ran = coverage.get(*block as usize).is_some_and(|byte| *byte != 0);
+            is_new |= ran && !std::mem::replace(executed, *executed || ran);
+        }
+        is_new
+    }
+
+    fn see(&mut self, site: u32) -> bool {
+        self.guards.contains(&site) && self.symbolic.insert(site)
     }
 }
 
@@ -256,6 +310,12 @@ fn reach(rank: u32) -> Advice {
 
 impl Guide for Guided {
     fn advise(&mut self, flip: &Flip) -> Advice {
+        for side in Side::BOTH {
+            let at = side.index();
+            if self.tests[at].see(flip.sites[at]) {
+                self.epoch += 1;
+            }
+        }
         if self.prunes
             && let Some(rule) = self.irrelevant(flip)
         {
@@ -276,6 +336,12 @@ impl Guide for Guided {
             let at = side.index();
             self.contexts[at].get(run.contexts[at]).changed
         });
+        for side in Side::BOTH {
+            let at = side.index();
+            if self.tests[at].cover(run.coverage[at]) {
+                self.epoch += 1;
+            }
+        }
         // Marks that are missing could be those of changes.
         self.mistaken |= run.marks_cut || run.differs && !entered;
         let targets = &self.tables.targets;
@@ -321,10 +387,20 @@ impl Guide for Guided {
 
     fn progress(&mut self, contexts: [Context; 2]) -> u32 {
         let Some(&target) = self.missing.first() else {
-            return 0;
+            return u32::MAX;
         };
         let side = self.tables.targets[target].side;
         self.situation(target, contexts[side.index()]).left()
+    }
+
+    fn best_length(&self, flip: &Flip) -> Option<u64> {
+        let &target = self.missing.first()?;
+        let side = self.tables.targets[target].side;
+        let at = side.index();
+        let situation = self.situations.get(&(target, flip.contexts[at]))?;
+        let place = self.place(side, flip)?;
+        let plan = &self.tables.sides[at].plan;
+        plan.wanted(place, situation, |guard| self.tests[at].is_stuck(guard))
     }
 
     fn wants_other_way(&mut self, flip: &Flip) -> bool {

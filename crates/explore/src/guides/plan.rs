@@ -23,9 +23,24 @@ pub struct Goal {
     pub block: Option<u32>,
     /// All of these must hold.
     pub needs: Vec<Need>,
+    /// The branches before it whose conditions come from outside of the program.
+    pub guards: Vec<Guard>,
     /// One of these must run, if there are any: what calls the function around it.
     pub callers: Vec<GoalId>,
     pub distances: Distances,
+}
+
+/// A branch that is decided by what a call of something outside of the program gave. If the
+/// input does not show up in its condition, then other results of the call are needed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guard {
+    pub branch: u32,
+    /// The coverage byte of the branch's block.
+    pub block: u32,
+    /// Sites of such calls.
+    pub calls: Vec<u32>,
+    /// A result that would do.
+    pub wanted: Option<u64>,
 }
 
 /// A variable must have one of some values.
@@ -129,10 +144,37 @@ impl Plan {
 
     /// How good it is for `target` if a decision is made otherwise. Smaller is better;
     /// `None` if it has no say.
-    pub fn judge(&self, target: GoalId, place: Place, situation: &Situation) -> Option<Key> {
+    ///
+    /// `is_stuck`: a branch was tested, and its condition did not depend on the input.
+    pub fn judge(
+        &self,
+        target: GoalId,
+        place: Place,
+        situation: &Situation,
+        is_stuck: impl Fn(&Guard) -> bool,
+    ) -> Option<Key> {
         let goals = self.goals.iter().zip(&situation.after);
         let keys = goals.filter_map(|(goal, after)| {
-            let (goals, distance) = ((*after)?, goal.distances.of(place)?);
+            let after = (*after)?;
+            let mut stuck = goal
+                .guards
+                .iter()
+                .filter(|guard| is_stuck(guard))
+                .peekable();
+            if stuck.peek().is_none() {
+                let (goals, distance) = (after, goal.distances.of(place)?);
+                return Some(Key { goals, distance });
+            }
+            let call = if place.caller != 0 {
+                place.caller
+            } else {
+                place.site
+            };
+            if stuck.any(|guard| guard.calls.contains(&call)) {
+                let (goals, distance) = (after, 0);
+                return Some(Key { goals, distance });
+            }
+            let (goals, distance) = (after + 1, goal.distances.of(place)?);
             Some(Key { goals, distance })
         });
         keys.min().or_else(|| {
@@ -141,6 +183,29 @@ impl Plan {
             let goals = situation.left;
             Some(Key { goals, distance })
         })
+    }
+
+    /// What the call at a decision's place should give so that a branch before what is next goes
+    /// the right way.
+    pub fn wanted(
+        &self,
+        place: Place,
+        situation: &Situation,
+        is_stuck: impl Fn(&Guard) -> bool,
+    ) -> Option<u64> {
+        let call = if place.caller != 0 {
+            place.caller
+        } else {
+            place.site
+        };
+        let next = self.goals.iter().zip(&situation.after);
+        let mut next: Vec<_> = next
+            .filter_map(|(goal, after)| Some(((*after)?, goal)))
+            .collect();
+        next.sort_by_key(|(after, _)| *after);
+        let guards = next.iter().flat_map(|(_, goal)| &goal.guards);
+        let mut guards = guards.filter(|guard| is_stuck(guard) && guard.calls.contains(&call));
+        guards.find_map(|guard| guard.wanted)
     }
 
     fn left_after(&self, goal: &Goal, values: &Values, target: GoalId) -> Option<u32> {
@@ -272,6 +337,7 @@ mod tests {
         let goal = |needs: Vec<Need>, block: u32, site: u32| Goal {
             block: Some(block),
             needs,
+            guards: Vec::new(),
             callers: Vec::new(),
             distances: Distances {
                 branches: [(site, (1, 1)), (99, (3, 1))].into(),
@@ -299,7 +365,7 @@ mod tests {
             caller: 0,
             side: Some(0),
         };
-        plan.judge(GoalId(0), place, &situation)
+        plan.judge(GoalId(0), place, &situation, |_| false)
     }
 
     #[test]

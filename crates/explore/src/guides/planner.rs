@@ -5,7 +5,7 @@ use super::conditions::{Demand, demands};
 use super::definitions::{Definition, Definitions, Spot, definitions};
 use super::distance::Surveyor;
 use super::facts::{Facts, TooLong};
-use super::plan::{Goal, GoalId, Need, Plan, Web};
+use super::plan::{Goal, GoalId, Guard, Need, Plan, Web};
 use changeling_analysis::Graphs;
 use changeling_program::{FunctionId, Site, Value};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -95,8 +95,10 @@ impl<'a, 'p> Planner<'a, 'p> {
         let program = self.facts.program;
         let function = program.block(spot.block).function;
         let mut needs: BTreeMap<Web, Need> = BTreeMap::new();
+        let mut guards = Vec::new();
         for (branch, side) in self.guards(spot) {
             for demand in demands(program, branch, side as usize) {
+                guards.extend(self.guard(function, branch, &demand));
                 if let Some(need) = self.need(function, &demand) {
                     // The variable may change between two branches: the nearer one counts.
                     needs.entry(need.web).or_insert(need);
@@ -106,6 +108,7 @@ impl<'a, 'p> Planner<'a, 'p> {
         let callers = self.callers(function);
         let goal = &mut self.plan.goals[id.0 as usize];
         goal.needs = needs.into_values().collect();
+        goal.guards = guards;
         goal.callers = callers;
     }
 
@@ -143,11 +146,33 @@ impl<'a, 'p> Planner<'a, 'p> {
         }
     }
 
-    fn need(&mut self, function: FunctionId, demand: &Demand) -> Option<Need> {
+    fn sources(&mut self, function: FunctionId, value: Value) -> Option<Definitions> {
         let facts = self.facts;
-        let sources = self.sources.entry((function, demand.value));
-        let sources = sources.or_insert_with(|| definitions(facts, function, demand.value));
-        let sources = sources.clone()?;
+        let sources = self.sources.entry((function, value));
+        let sources = sources.or_insert_with(|| definitions(facts, function, value));
+        sources.clone()
+    }
+
+    fn guard(&mut self, function: FunctionId, branch: Site, demand: &Demand) -> Option<Guard> {
+        let sources = self.sources(function, demand.value)?;
+        let mut calls: Vec<u32> = sources
+            .list
+            .iter()
+            .filter_map(|d| Some(d.call?.0))
+            .collect();
+        calls.sort_unstable();
+        calls.dedup();
+        let block = self.facts.covered_by(branch)?;
+        (!calls.is_empty()).then_some(Guard {
+            branch: branch.0,
+            block,
+            calls,
+            wanted: demand.test.example(),
+        })
+    }
+
+    fn need(&mut self, function: FunctionId, demand: &Demand) -> Option<Need> {
+        let sources = self.sources(function, demand.value)?;
         let holds = |definition: &Definition| definition.value.is_none_or(|v| demand.test.holds(v));
         let constants: Vec<u64> = sources.list.iter().filter_map(|d| d.value).collect();
         // What no definition can change, or none breaks, is not worth a goal.
