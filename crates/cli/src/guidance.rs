@@ -83,6 +83,7 @@ fn look(
                 sites: tables.each_ref(),
                 choice,
                 complete,
+                aim: Vec::new(),
                 seed,
                 deadline: Some(deadline),
             })

@@ -522,6 +522,7 @@ fn stats(outcome: &Outcome) -> results::Stats {
             "diverged",
             "displaced",
             "discarded",
+            "by_rule",
             "unmatched_outputs",
             "repeated",
             "differing_inputs",

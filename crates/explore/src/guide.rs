@@ -49,8 +49,6 @@ pub enum Rule {
     NeverChanged,
     /// No change has run before it, and none can any more.
     NoLongerChanged,
-    /// A change has run without effect on this input (not sound).
-    NotInfected,
     /// It has no say in whether a change runs (not sound).
     NoSay,
 }

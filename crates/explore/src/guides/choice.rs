@@ -20,8 +20,6 @@ pub enum Order {
     Coverage,
     /// The distance as it was published: branches without a say are never tried.
     Distance,
-    /// Changes one by one, not in sequence.
-    Isolation,
 }
 
 /// What was chosen.
@@ -29,8 +27,6 @@ pub enum Order {
 pub struct Choice {
     pub parts: Vec<Part>,
     pub order: Option<Order>,
-    /// Pruning as it was published, which loses differences.
-    pub express: bool,
 }
 
 const PARTS: [(&str, Part); 6] = [
@@ -42,13 +38,12 @@ const PARTS: [(&str, Part); 6] = [
     ("correlation", Part::Correlation),
 ];
 
-const ORDERS: [(&str, Order); 6] = [
+const ORDERS: [(&str, Order); 5] = [
     ("dfs", Order::DepthFirst),
     ("bfs", Order::BreadthFirst),
     ("random", Order::Random),
     ("coverage", Order::Coverage),
     ("q10", Order::Distance),
-    ("isolation", Order::Isolation),
 ];
 
 /// A name that is not one.
@@ -65,7 +60,6 @@ impl Default for Choice {
         Choice {
             parts: PARTS.map(|(_, part)| part).to_vec(),
             order: None,
-            express: false,
         }
     }
 }
@@ -75,7 +69,6 @@ impl Choice {
         Choice {
             parts: Vec::new(),
             order: None,
-            express: false,
         }
     }
 
@@ -96,7 +89,6 @@ impl Choice {
                 first_order = name.to_owned();
             } else {
                 match name {
-                    "express" => choice.express = true,
                     "all" => choice.parts.extend(PARTS.map(|(_, part)| part)),
                     "none" => empty = Some(name),
                     _ => return Err(ChoiceError::Unknown(name.into())),
@@ -115,11 +107,7 @@ impl Choice {
     pub fn names() -> Vec<&'static str> {
         let parts = PARTS.iter().map(|(name, _)| *name);
         let orders = ORDERS.iter().map(|(name, _)| *name);
-        parts
-            .chain(["all", "none"])
-            .chain(orders)
-            .chain(["express"])
-            .collect()
+        parts.chain(["all", "none"]).chain(orders).collect()
     }
 
     pub fn has(&self, part: Part) -> bool {
@@ -127,13 +115,7 @@ impl Choice {
     }
 
     pub fn is_none(&self) -> bool {
-        self.parts.is_empty() && self.order.is_none() && !self.express
-    }
-
-    /// Whether the programs must be looked at for it.
-    pub fn needs_analysis(&self) -> bool {
-        let ordered = matches!(self.order, Some(Order::Distance | Order::Isolation));
-        !self.parts.is_empty() || self.express || ordered
+        self.parts.is_empty() && self.order.is_none()
     }
 }
 
@@ -145,7 +127,6 @@ impl std::fmt::Display for Choice {
             .filter(|(_, order)| self.order == Some(*order));
         let mut names: Vec<&str> = parts.map(|(name, _)| *name).collect();
         names.extend(orders.map(|(name, _)| *name));
-        names.extend(self.express.then_some("express"));
         if names.is_empty() {
             names.push("none");
         }
@@ -165,10 +146,7 @@ mod tests {
         assert_eq!(Choice::parse("all").unwrap(), Choice::default());
         assert_eq!(Choice::parse("none").unwrap().to_string(), "none");
         assert!(Choice::parse("none").unwrap().is_none());
-        assert_eq!(
-            Choice::parse("bfs,express").unwrap().to_string(),
-            "bfs,express"
-        );
+        assert_eq!(Choice::parse("bfs,reach").unwrap().to_string(), "reach,bfs");
         assert_eq!(
             Choice::parse("raech"),
             Err(ChoiceError::Unknown("raech".into()))

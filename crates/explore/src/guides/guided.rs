@@ -10,6 +10,7 @@ use crate::merge::Owner;
 use crate::path::TestKind;
 use crate::runner::Side;
 use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What is known before the search.
 pub struct Tables {
@@ -28,6 +29,8 @@ pub struct SideTable {
     pub switches: HashMap<(u32, u64), u32>,
     pub meaning: Meaning,
     pub horizon: Horizon,
+    /// The block that a side of a branch leads to, by its coverage byte.
+    pub leads_to: HashMap<(u32, u32), u32>,
     /// By the site of a branch: the branches that can influence it.
     pub slices: HashMap<u32, HashSet<u32>>,
     /// Blocks whose beginnings are marked.
@@ -66,6 +69,15 @@ pub struct Guided {
     epoch: u64,
     random: Random,
     arrivals: u32,
+    /// Blocks that the inputs given have run, by version.
+    suite: [HashSet<u32>; 2],
+    /// Sequences of changes that were entered, and their beginnings; whether one of them showed
+    /// a difference.
+    sequences: HashMap<Vec<u32>, bool>,
+    log: Log,
+    runs: u64,
+    /// What is left of the target whose turn it is, at best.
+    nearest: u32,
     /// What is known about branches from runs.
     tests: [Tests; 2],
     prunes: bool,
@@ -74,6 +86,11 @@ pub struct Guided {
 }
 
 impl Guided {
+    /// How near the runs come, while they do.
+    pub fn log(&self) -> Log {
+        self.log.clone()
+    }
+
     pub fn new(tables: Tables, choice: Choice, seed: u64) -> Guided {
         let contexts = tables
             .sides
@@ -95,6 +112,11 @@ impl Guided {
             epoch: 0,
             random: Random::new(seed),
             arrivals: 0,
+            suite: Default::default(),
+            sequences: HashMap::new(),
+            log: Log::default(),
+            runs: 0,
+            nearest: u32::MAX,
             tests,
             prunes,
             mistaken: false,
@@ -206,7 +228,7 @@ impl Guided {
             Order::DepthFirst => u32::MAX - self.arrivals,
             Order::BreadthFirst => flip.depth,
             Order::Random => self.random.draw() as u32,
-            Order::Coverage | Order::Isolation => 0,
+            Order::Coverage => 0,
             Order::Distance => return self.by_distance(flip),
         };
         let bucket = Some(Bucket::Explore);
@@ -233,7 +255,52 @@ impl Guided {
         }
     }
 
+    /// A flip behind a change that leads to another one which has not come next yet.
+    fn continues_sequence(&mut self, flip: &Flip) -> Option<Advice> {
+        if !self.choice.has(Part::Sequences) {
+            return None;
+        }
+        let at = Side::Head.index();
+        let mut sequence = self.contexts[at].get(flip.contexts[at]).sequence.clone();
+        let last = *sequence.last()?;
+        let shown = self.sequences.get(&sequence) == Some(&true);
+        let targets = 0..self.tables.targets.len();
+        let next = targets.filter_map(|target| {
+            let change = self.tables.targets[target].change;
+            if change == last {
+                return None;
+            }
+            sequence.push(change);
+            let known = self.sequences.contains_key(&sequence);
+            sequence.pop();
+            if known { None } else { self.rank(target, flip) }
+        });
+        let rank = next.min()?;
+        // What was shown to differ is not closed, since another error may share it, but it waits.
+        let rank = rank.min(LATER - 1) + if shown { LATER } else { 0 };
+        Some(Advice::Try {
+            rank,
+            bucket: Some(Bucket::Sequence),
+        })
+    }
+
+    /// Whether the inputs given have been where a flip leads to.
+    fn is_covered(&self, flip: &Flip) -> bool {
+        self.choice.has(Part::Incremental)
+            && Side::BOTH.into_iter().all(|side| {
+                let at = side.index();
+                let block = self.place(side, flip).and_then(|place| {
+                    let leads_to = &self.tables.sides[at].leads_to;
+                    leads_to.get(&(place.site, place.side?))
+                });
+                block.is_some_and(|block| self.suite[at].contains(block))
+            })
+    }
+
     fn towards_targets(&mut self, flip: &Flip) -> Advice {
+        if let Some(advice) = self.continues_sequence(flip) {
+            return advice;
+        }
         let missing = self.missing.clone();
         if let Some(&first) = missing.first()
             && let Some(rank) = self.rank(first, flip)
@@ -253,8 +320,42 @@ impl Guided {
                 bucket: Some(Bucket::Use),
             },
             (false, false) => reach(LAST),
-            (true, false) => plain(None),
+            (true, false) => Advice::Try {
+                rank: self.is_covered(flip).into(),
+                bucket: None,
+            },
         }
+    }
+
+    /// Notes how near the runs have come.
+    fn note_progress(&mut self) {
+        let now = self.nearest;
+        let mut log = self.log.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if log.last().is_none_or(|step| now < step.left) && now != u32::MAX {
+            log.push(Step {
+                run: self.runs,
+                left: now,
+            });
+        }
+    }
+}
+
+/// How near the runs of a search came to its target, to be read beside it.
+#[derive(Clone, Debug, Default)]
+pub struct Log(Arc<Mutex<Vec<Step>>>);
+
+/// A run that came nearer than those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    pub run: u64,
+    /// Goals that were left, the target included.
+    pub left: u32,
+}
+
+impl Log {
+    pub fn steps(&self) -> Vec<Step> {
+        let steps = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        steps.clone()
     }
 }
 
@@ -342,6 +443,21 @@ impl Guide for Guided {
                 self.epoch += 1;
             }
         }
+        self.runs += 1;
+        self.note_progress();
+        if run.given && self.choice.has(Part::Incremental) {
+            for (suite, coverage) in self.suite.iter_mut().zip(run.coverage) {
+                let executed = (0u32..).zip(coverage).filter(|(_, byte)| **byte != 0);
+                suite.extend(executed.map(|(block, _)| block));
+            }
+        }
+        if self.choice.has(Part::Sequences) {
+            let sequence = self.sequence(Side::Head, run.contexts[1]);
+            for end in 1..=sequence.len() {
+                let shown = self.sequences.entry(sequence[..end].to_vec()).or_default();
+                *shown |= run.differs && end == sequence.len();
+            }
+        }
         // Marks that are missing could be those of changes.
         self.mistaken |= run.marks_cut || run.differs && !entered;
         let targets = &self.tables.targets;
@@ -390,7 +506,9 @@ impl Guide for Guided {
             return u32::MAX;
         };
         let side = self.tables.targets[target].side;
-        self.situation(target, contexts[side.index()]).left()
+        let left = self.situation(target, contexts[side.index()]).left();
+        self.nearest = self.nearest.min(left);
+        left
     }
 
     fn best_length(&self, flip: &Flip) -> Option<u64> {

@@ -16,5 +16,5 @@ mod prune;
 mod survey;
 
 pub use choice::{Choice, ChoiceError, Order, Part};
-pub use guided::Guided;
+pub use guided::{Guided, Log, Step};
 pub use survey::{Survey, Surveyed, survey};

@@ -28,6 +28,8 @@ pub struct Survey<'a> {
     /// Nothing but the two programs decides what the versions do: all of their code is known, and
     /// they are linked alike.
     pub complete: bool,
+    /// Sites of head that should run, instead of what was changed.
+    pub aim: Vec<Site>,
     /// Seed of random orders.
     pub seed: u64,
     pub deadline: Option<Instant>,
@@ -38,6 +40,8 @@ pub struct Surveyed {
     pub guide: Guided,
     /// Blocks of base and head whose beginnings must be marked.
     pub watched: [Vec<u32>; 2],
+    /// Blocks of head that it aims at.
+    pub aimed: Vec<u32>,
     /// What the user should know, such as changes that no input can reach.
     pub notes: Vec<String>,
 }
@@ -97,6 +101,28 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
                 });
             }
         }
+        if side == Side::Head && !survey.aim.is_empty() {
+            let mut blocks: Vec<BlockId> = survey
+                .aim
+                .iter()
+                .map(|site| program.instruction(*site).block)
+                .collect();
+            blocks.sort_unstable();
+            blocks.dedup();
+            let spots: Vec<Spot> = blocks
+                .iter()
+                .map(|block| Spot {
+                    block: *block,
+                    side: None,
+                })
+                .collect();
+            targets.push(Target {
+                change: 0,
+                side,
+                goal: planner.target(&spots)?,
+                blocks: blocks.iter().filter_map(|b| facts.number(*b)).collect(),
+            });
+        }
         let plan = planner.finish();
         let meaning = meaning(&facts, &pair, side);
         let mut watched: Vec<u32> = plan.effects.keys().copied().collect();
@@ -108,7 +134,7 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
         } else {
             HashMap::new()
         };
-        let horizon = if survey.choice.has(Part::Prune) || survey.choice.express {
+        let horizon = if survey.choice.has(Part::Prune) {
             let all = survey.changes.changes.iter();
             let changed: Vec<Site> = all
                 .flat_map(|change| pair.effective(change, side))
@@ -118,6 +144,7 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
             Horizon::default()
         };
         sides.push(SideTable {
+            leads_to: leads_to(&facts),
             horizon,
             slices,
             switches: switch_sides(&facts),
@@ -129,6 +156,8 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
     let sides: [SideTable; 2] = sides
         .try_into()
         .unwrap_or_else(|_| unreachable!("one table per version"));
+    let of_head = targets.iter().filter(|target| target.side == Side::Head);
+    let aimed = of_head.flat_map(|target| target.blocks.clone()).collect();
     let watched = sides.each_ref().map(|side| side.watched.clone());
     let tables = Tables {
         sides,
@@ -139,6 +168,7 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
     Ok(Surveyed {
         guide: Guided::new(tables, survey.choice.clone(), survey.seed),
         watched,
+        aimed,
         notes,
     })
 }
@@ -200,6 +230,30 @@ fn slices(facts: &Facts<'_>, plan: &Plan) -> HashMap<u32, HashSet<u32>> {
         });
     }
     slices
+}
+
+fn leads_to(facts: &Facts<'_>) -> HashMap<(u32, u32), u32> {
+    let program = facts.program;
+    let branches = program
+        .sites()
+        .filter(|site| program.instruction(*site).decides());
+    let sides = branches.flat_map(|site| {
+        let targets = program.instruction(site).successors();
+        (0u32..)
+            .zip(targets)
+            .map(move |(side, target)| (site, side, target))
+    });
+    sides
+        .filter_map(|(site, side, target)| {
+            let block = program.instruction(site).block;
+            let edge = facts.number_of(Spot {
+                block,
+                side: Some(side),
+            });
+            let number = edge.or_else(|| facts.number(target))?;
+            Some(((site.0, side), number))
+        })
+        .collect()
 }
 
 fn partners(pair: &Pair<'_>) -> Vec<u32> {
