@@ -83,6 +83,19 @@ impl Reach {
         self.always || self.rest(graphs, site)
     }
 
+    /// Whether a changed site can run in the instruction at `site` (in what it calls) or at
+    /// any time after it.
+    pub fn can_follow_site(&self, program: &Program, graphs: &Graphs, site: Site) -> bool {
+        let function = program.function_of(site);
+        let mut callees = graphs.calls.callees(site);
+        self.always
+            || self.after[function.index()]
+            || callees.any(|callee| self.functions[callee.index()])
+            || self.changed.binary_search(&site).is_ok()
+            || graphs.calls.unresolved.contains(&site)
+            || self.rest(graphs, site)
+    }
+
     fn rest(&self, graphs: &Graphs, site: Site) -> bool {
         let segment_id = graphs.flow.segment_of(site);
         let segment = graphs.flow.segment(segment_id);

@@ -7,6 +7,7 @@ mod check;
 mod commands;
 mod exit;
 mod failure;
+mod guidance;
 mod inputs;
 mod progress;
 mod recorder;
@@ -40,6 +41,8 @@ enum Command {
     Run(Box<commands::run::Arguments>),
     /// Run a case natively on both versions, or judge the tree here for `git bisect run`
     Replay(Box<commands::replay::Arguments>),
+    /// Find an input that executes a line or a function
+    Reach(Box<commands::reach::Arguments>),
     /// Mark a difference as intended: later runs stay quiet about it
     Accept(commands::accept::Arguments),
     /// Turn cases into tests, or seeds for other tools
@@ -81,6 +84,7 @@ fn dispatch(command: Command) -> Result<Code, Failure> {
     match command {
         Command::Run(arguments) => commands::run::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
+        Command::Reach(arguments) => commands::reach::run(&arguments),
         Command::Accept(arguments) => commands::accept::run(&arguments),
         Command::Export(arguments) => commands::export::run(&arguments),
         Command::Doctor(arguments) => commands::doctor::run(&arguments),

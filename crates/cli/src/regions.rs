@@ -29,6 +29,12 @@ pub struct Regions {
     seen: Mutex<Seen>,
 }
 
+/// Both programs and what changed between them.
+pub struct Compared {
+    pub programs: [Program; 2],
+    pub set: ChangeSet,
+}
+
 #[derive(Default)]
 struct Seen {
     runs: Vec<u64>,
@@ -37,13 +43,13 @@ struct Seen {
 
 impl Regions {
     /// Reads both programs and compares them. The reason if that cannot be done.
-    pub fn find(versions: &[Version; 2]) -> Result<Regions, String> {
+    pub fn find(versions: &[Version; 2]) -> Result<(Regions, Compared), String> {
         // A mistake in the comparison must not take the search with it.
         let found = std::panic::catch_unwind(|| Regions::compare(versions));
         found.unwrap_or_else(|_| Err("the comparison failed".into()))
     }
 
-    fn compare(versions: &[Version; 2]) -> Result<Regions, String> {
+    fn compare(versions: &[Version; 2]) -> Result<(Regions, Compared), String> {
         let program =
             |version: &Version| read(&version.built.bitcode).map_err(|error| error.to_string());
         let [base, head] = [program(&versions[0])?, program(&versions[1])?];
@@ -60,14 +66,19 @@ impl Regions {
         let programs = [&base, &head];
         let blocks = set.changes.iter().map(|change| {
             let sides = [&change.base, &change.head];
-            [0, 1].map(|at| blocks_of(tables[at], &doing(programs[at], &sides[at].modified)))
+            let doing = [0, 1].map(|at| doing(programs[at], &sides[at].modified));
+            let any = doing.iter().any(|sites| !sites.is_empty());
+            [0, 1].map(|at| {
+                let sites = if any { &doing[at] } else { &sides[at].modified };
+                blocks_of(tables[at], sites)
+            })
         });
         let blocks: Vec<_> = blocks.collect();
         let changes = set
             .changes
             .iter()
             .map(|change| described(change, &set, [&base, &head], &texts));
-        Ok(Regions {
+        let regions = Regions {
             changes: changes.collect(),
             seen: Mutex::new(Seen {
                 runs: vec![0; blocks.len()],
@@ -75,7 +86,9 @@ impl Regions {
             }),
             blocks,
             texts,
-        })
+        };
+        let programs = [base, head];
+        Ok((regions, Compared { programs, set }))
     }
 
     /// The changes that an input entered when it was run on the pair.
@@ -205,16 +218,8 @@ fn key(input: &Input) -> Vec<Vec<u8>> {
 fn doing(program: &Program, sites: &[Site]) -> Vec<Site> {
     let chooses =
         |site: &&Site| matches!(program.instruction(**site).operation, Operation::Phi { .. });
-    let doing: Vec<Site> = sites
-        .iter()
-        .filter(|site| !chooses(site))
-        .copied()
-        .collect();
-    if doing.is_empty() {
-        sites.to_vec()
-    } else {
-        doing
-    }
+    let doing = sites.iter().filter(|site| !chooses(site));
+    doing.copied().collect()
 }
 
 /// Numbers of the coverage bytes of the blocks that hold these sites.

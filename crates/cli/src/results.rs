@@ -189,6 +189,7 @@ pub fn stats(outcome: &Outcome) -> results::Stats {
             "diverged",
             "displaced",
             "discarded",
+            "by_rule",
             "unmatched_outputs",
             "repeated",
             "differing_inputs",

@@ -150,6 +150,13 @@ impl Runner {
         })
     }
 
+    /// From the next run on, the beginnings of these blocks are marked.
+    pub fn watch(&mut self, blocks: &[Vec<u32>; 2]) {
+        for (traced, blocks) in self.traced.iter_mut().zip(blocks) {
+            traced.watch(blocks);
+        }
+    }
+
     fn patient(&mut self, side: Side, input: &Input) -> Result<Observation, ExecError> {
         let plain = &mut self.plain[side.index()];
         let limits = self.pair.limits.clone();

@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::inputs::InputOptions;
 use crate::source::SourceOptions;
 use changeling_explore::budget::Budget;
+use changeling_explore::guides::{Choice, ChoiceError};
 use changeling_explore::normalise::UserRule;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -33,7 +34,7 @@ pub struct SearchOptions {
     /// Stop once N groups of differences are known
     #[arg(long, value_name = "N", help_heading = "Search")]
     pub differences: Option<usize>,
-    /// Guides of the search, separated by commas: none
+    /// Guides of the search, separated by commas: all (usual), none, reach, subgoals, prune, csg, incremental, correlation
     #[arg(long, value_name = "LIST", help_heading = "Search")]
     pub guide: Option<String>,
     /// An SMT-LIB solver instead of the embedded one: z3, bitwuzla, cvc5 or a path
@@ -82,6 +83,7 @@ pub struct Settings {
     pub run_time: Duration,
     pub run_memory: u64,
     pub sanitize: bool,
+    pub guide: Choice,
     pub normalise: Vec<UserRule>,
     pub solver: changeling_solver::Settings,
     pub out: PathBuf,
@@ -141,7 +143,6 @@ impl Settings {
             return Err(usage("--runs 0: at least one run is needed"));
         }
         let usual_jobs = std::thread::available_parallelism().map_or(1, usize::from);
-        check_guides(options.guide.as_deref())?;
         let mut settings = Settings {
             input,
             source,
@@ -152,6 +153,7 @@ impl Settings {
             run_time: run_time.transpose()?.unwrap_or(USUAL_RUN_TIME),
             run_memory: run_memory.transpose()?.unwrap_or(USUAL_RUN_MEMORY),
             sanitize: sanitizers(options.sanitize.as_deref())?,
+            guide: guides(options.guide.as_deref())?,
             normalise: rules,
             solver: solver(options.solver.as_deref(), options.record_queries)?,
             out: options.out.unwrap_or_else(|| ".changeling/out".into()),
@@ -178,7 +180,7 @@ impl Settings {
             ("normalise", json!(patterns)),
             ("seed", json!(seeds)),
             ("solver", json!(solver)),
-            ("guide", json!("none")),
+            ("guide", json!(self.guide.to_string())),
         ];
         entries.map(|(name, value)| (name.to_owned(), value)).into()
     }
@@ -464,22 +466,21 @@ fn split_unit(text: &str) -> (Option<f64>, &str) {
     (text[..end].parse().ok(), text[end..].trim())
 }
 
-fn check_guides(list: Option<&str>) -> Result<(), Failure> {
-    const GUIDES: &[&str] = &["none"];
-    for name in list
-        .unwrap_or_default()
-        .split(',')
-        .map(str::trim)
-        .filter(|n| !n.is_empty())
-    {
-        if !GUIDES.contains(&name) {
-            return Err(usage(&format!(
-                "--guide {name}: there is no such guide; known are {}",
-                GUIDES.join(", ")
-            )));
-        }
-    }
-    Ok(())
+fn guides(list: Option<&str>) -> Result<Choice, Failure> {
+    let Some(list) = list else {
+        return Ok(Choice::default());
+    };
+    let known = Choice::names();
+    Choice::parse(list).map_err(|error| Failure {
+        help: Some(match &error {
+            ChoiceError::Unknown(name) => match nearest(name, &known) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("guides are {}", known.join(", ")),
+            },
+            ChoiceError::Contradiction(..) => "leave one of them out".into(),
+        }),
+        ..usage(&format!("--guide {list}: {error}"))
+    })
 }
 
 fn sanitizers(list: Option<&str>) -> Result<bool, Failure> {

@@ -5,7 +5,8 @@ use crate::view::Trace;
 use crate::{Capacities, ExecError, system};
 use changeling_trace::input::{Argument, Input};
 use changeling_trace::layout::{
-    ArgumentHeader, COVERAGE_SIZE, Header, InputHeader, MAGIC, PAGE, StreamHeader, VERSION,
+    ArgumentHeader, COVERAGE_SIZE, EXECUTED, Header, InputHeader, MAGIC, PAGE, StreamHeader,
+    VERSION, WATCHED,
 };
 use changeling_trace::node::MAX_LABEL;
 use changeling_trace::{Event, Node};
@@ -29,6 +30,8 @@ pub struct Shared {
     shape: Input,
     /// The most blocks that any run spoke of: so much coverage has to be cleared.
     blocks: u64,
+    /// How the coverage region begins before a run.
+    watched: Vec<u8>,
 }
 
 impl Shared {
@@ -46,7 +49,39 @@ impl Shared {
             layout,
             shape: shape.clone(),
             blocks: 0,
+            watched: Vec::new(),
         })
+    }
+
+    /// From the next run on, marks are made whenever one of these blocks begins.
+    pub fn watch(&mut self, blocks: &[u32]) {
+        let room = self.layout.coverage_capacity;
+        let blocks = blocks.iter().map(|&block| u64::from(block));
+        let known: Vec<usize> = blocks
+            .filter(|&block| block < room)
+            .map(|block| block as usize)
+            .collect();
+        let end = known.iter().max().map_or(0, |last| last + 1);
+        self.watched = vec![0; end];
+        for block in known {
+            self.watched[block] = WATCHED;
+        }
+    }
+
+    /// Takes the bits of watched blocks away again: what is left says which blocks
+    /// were executed.
+    pub fn unwatch(&mut self) -> Result<(), ExecError> {
+        if self.watched.is_empty() {
+            return Ok(());
+        }
+        let start = self.layout.coverage as usize;
+        let seen = &self.mapping.bytes()[start..start + self.watched.len()];
+        let plain: Vec<u8> = seen.iter().map(|byte| byte & EXECUTED).collect();
+        let failed =
+            |source| ExecError::sandbox("the memory shared with the traced program", source);
+        self.file
+            .write_all_at(&plain, self.layout.coverage)
+            .map_err(failed)
     }
 
     pub fn file(&self) -> &File {
@@ -130,11 +165,13 @@ impl Shared {
             .min(self.layout.coverage_capacity);
         self.blocks = self.blocks.max(spoken_of);
         if self.blocks > MANY_BLOCKS {
-            return system::punch(&self.file, self.layout.coverage, self.blocks);
+            system::punch(&self.file, self.layout.coverage, self.blocks)?;
+        } else {
+            let zeros = [0u8; MANY_BLOCKS as usize];
+            self.file
+                .write_all_at(&zeros[..self.blocks as usize], self.layout.coverage)?;
         }
-        let zeros = [0u8; MANY_BLOCKS as usize];
-        self.file
-            .write_all_at(&zeros[..self.blocks as usize], self.layout.coverage)
+        self.file.write_all_at(&self.watched, self.layout.coverage)
     }
 
     /// One long run must not keep its memory for ever.

@@ -96,6 +96,7 @@ impl Traced {
             }
             self.elapsed = Duration::from_nanos(reply.elapsed_ns);
             let observation = cage.observe(&reply, input, &self.limits)?;
+            self.shared.unwatch()?;
             if reply.unclean == 0 {
                 self.cage = Some(cage);
             } else {
@@ -106,6 +107,12 @@ impl Traced {
         Err(ExecError::SandboxLost {
             path: self.binary.path.clone(),
         })
+    }
+
+    /// From the next run on, the trace has a mark whenever one of these blocks
+    /// (numbers of coverage bytes) begins.
+    pub fn watch(&mut self, blocks: &[u32]) {
+        self.shared.watch(blocks);
     }
 
     /// From the command to the end of the last run's process.

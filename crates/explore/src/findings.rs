@@ -157,14 +157,17 @@ impl State {
     ) -> Recorded {
         let seconds = self.start.elapsed().as_secs_f64();
         let ran = &self.corpus[run.0 as usize];
-        let (marks, origin) = (ran.marks.clone(), ran.origin);
+        let origin = ran.origin;
+        let sequences = Side::BOTH.map(|side| {
+            let context = ran.contexts[side.index()];
+            self.guide.sequence(side, context)
+        });
         let sites = [&self.subject.sites[0], &self.subject.sites[1]];
         let group = GroupKey {
             kind,
             parting: ran
                 .parting
                 .map(|sites_parted| Spot::pair(sites, sites_parted)),
-            changes: sorted(&marks[Side::Head.index()]),
         };
         if class == Class::Behaviour {
             self.count_difference(run, origin, seconds);
@@ -183,7 +186,7 @@ impl State {
             original: input.clone(),
             input,
             seen,
-            marks,
+            sequences,
             group_size: 1,
             run,
             found_by: origin,
@@ -227,11 +230,4 @@ fn suspect(
     } else if let Some(last) = list.last_mut() {
         last.more += 1;
     }
-}
-
-fn sorted(marks: &[u32]) -> Vec<u32> {
-    let mut marks = marks.to_vec();
-    marks.sort_unstable();
-    marks.dedup();
-    marks
 }

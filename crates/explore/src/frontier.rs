@@ -124,6 +124,34 @@ impl Frontier {
         self.buckets[bucket as usize].push(Reverse(waiting));
     }
 
+    /// An empty frontier that goes on as this one would.
+    pub fn fork(&self) -> Frontier {
+        Frontier {
+            buckets: Default::default(),
+            credit: self.credit,
+            success: self.success,
+            arrivals: self.arrivals,
+            runs: self.runs,
+            random: self.random.clone(),
+        }
+    }
+
+    /// Everything that waits, with its rank, in the order of arrival.
+    pub fn into_tasks(self) -> Vec<(Bucket, u32, Task)> {
+        let mut tasks: Vec<(u64, Bucket, u32, Task)> = Vec::with_capacity(self.len());
+        for (bucket, heap) in Bucket::ALL.into_iter().zip(self.buckets) {
+            tasks.extend(
+                heap.into_iter()
+                    .map(|Reverse(waiting)| (waiting.arrival, bucket, waiting.rank, waiting.task)),
+            );
+        }
+        tasks.sort_unstable();
+        tasks
+            .into_iter()
+            .map(|(_, bucket, rank, task)| (bucket, rank, task))
+            .collect()
+    }
+
     pub fn len(&self) -> usize {
         self.buckets.iter().map(BinaryHeap::len).sum()
     }

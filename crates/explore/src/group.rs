@@ -11,8 +11,6 @@ pub struct GroupKey {
     pub kind: Kind,
     /// Where the paths part, in base and head; none if they do not.
     pub parting: Option<[Spot; 2]>,
-    /// The changes that head entered.
-    pub changes: Vec<u32>,
 }
 
 /// A place in the source of one version. All empty: the version's path ends

@@ -4,30 +4,53 @@
 use crate::frontier::Bucket;
 use crate::merge::Owner;
 use crate::path::TestKind;
+use crate::runner::Side;
 
 /// A side not taken, as a guide sees it.
 #[derive(Clone, Copy, Debug)]
-pub struct Flip<'a> {
+pub struct Flip {
     pub owner: Owner,
     pub kind: TestKind,
     /// Sites in base and head, 0 where the version has no part in it.
     pub sites: [u32; 2],
+    /// Inside a library model: the site of the user's code that called it, else 0.
+    pub caller: u32,
     /// 0 or 1, or the target block of a switch.
     pub outcome: u64,
     /// A decision that only one version takes lies before it.
     pub after_difference: bool,
-    /// The marks that the run reached, by version.
-    pub marks: [&'a [u32]; 2],
+    /// What the guide made of the marks before it, by version.
+    pub contexts: [Context; 2],
+    /// Number of decisions before it.
+    pub depth: u32,
 }
+
+/// What a guide remembers of the blocks that a path has entered; a number of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Context(pub u32);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advice {
     /// Smaller is sooner. The bucket may be one that only guides can fill.
     Try { rank: u32, bucket: Option<Bucket> },
     /// No difference can come from there (a sound rule).
-    Discard,
+    Discard(Rule),
     /// Not worth it (not a proof): the verdict can no longer be "equivalent".
-    LeaveOut,
+    LeaveOut(Rule),
+}
+
+/// Why a flip was discarded or left out.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rule {
+    /// No change can run before or after it.
+    NeverChanged,
+    /// No change has run before it, and none can any more.
+    NoLongerChanged,
+    /// It has no say in whether a change runs (not sound).
+    NoSay,
 }
 
 /// What a run did, for guides that learn.
@@ -35,14 +58,68 @@ pub enum Advice {
 pub struct RunFacts<'a> {
     /// One byte per block and version, not 0 if executed.
     pub coverage: [&'a [u8]; 2],
-    pub marks: [&'a [u32]; 2],
+    /// At the end of both paths.
+    pub contexts: [Context; 2],
     pub differs: bool,
+    /// The input was given, not found.
+    pub given: bool,
+    /// Not all watched blocks that the run entered are known.
+    pub marks_cut: bool,
 }
 
 pub trait Guide: Send {
-    fn advise(&mut self, flip: &Flip<'_>) -> Advice;
+    fn advise(&mut self, flip: &Flip) -> Advice;
 
     fn learn(&mut self, _run: &RunFacts<'_>) {}
+
+    /// A path enters a watched block.
+    fn enter(&mut self, _side: Side, context: Context, _block: u32) -> Context {
+        context
+    }
+
+    /// Grows whenever earlier advice is out of date.
+    fn epoch(&self) -> u64 {
+        0
+    }
+
+    /// The changes that a path has entered, in order.
+    fn sequence(&self, _side: Side, _context: Context) -> Vec<u32> {
+        Vec::new()
+    }
+
+    /// How far a path came that had this context on its way; smaller is further, the largest number
+    /// says nothing. The inputs of paths that came far are what others are made from.
+    fn progress(&mut self, _contexts: [Context; 2]) -> u32 {
+        u32::MAX
+    }
+
+    /// If a flip asks for another length: which one would be best.
+    fn best_length(&self, _flip: &Flip) -> Option<u64> {
+        None
+    }
+
+    /// A flip is impossible after all that was decided before. Whether it is worth asking
+    /// without those decisions that it does not depend on.
+    fn wants_other_way(&mut self, _flip: &Flip) -> bool {
+        false
+    }
+
+    /// Whether a flip depends on an earlier decision: by its sites, and by where the library was
+    /// called if it was made there.
+    fn depends(&self, _flip: &Flip, _sites: [u32; 2], _caller: u32) -> bool {
+        true
+    }
+
+    /// A change set that explains everything would not allow what was seen: nothing may
+    /// rest on it any more.
+    fn is_mistaken(&self) -> bool {
+        false
+    }
+
+    /// What is to be said about the guide in the end.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// The search without guidance.
@@ -50,7 +127,7 @@ pub trait Guide: Send {
 pub struct NoGuide;
 
 impl Guide for NoGuide {
-    fn advise(&mut self, _flip: &Flip<'_>) -> Advice {
+    fn advise(&mut self, _flip: &Flip) -> Advice {
         Advice::Try {
             rank: 0,
             bucket: None,

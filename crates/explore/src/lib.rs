@@ -13,6 +13,7 @@ pub mod frontier;
 pub mod gap;
 pub mod group;
 pub mod guide;
+pub mod guides;
 pub mod merge;
 pub mod normalise;
 mod number;

@@ -6,6 +6,7 @@
 //! an earlier one by being the same condition is left out, so the common prefix
 //! of both versions appears, and is stored, once.
 
+use crate::guide::Context;
 use crate::path::{Path, Test, TestKind};
 use crate::runner::Side;
 use changeling_solver::Expr;
@@ -36,6 +37,11 @@ pub struct Step {
     pub test: Test,
     /// Sites in base and head, 0 where the version has no part in it.
     pub sites: [u32; 2],
+    /// How many of each version's marks are certain to come once all that was decided
+    /// before is: those before the version's next test.
+    pub marks: [usize; 2],
+    /// What the guide makes of these marks.
+    pub contexts: [Context; 2],
 }
 
 impl Step {
@@ -56,12 +62,15 @@ pub fn merge(base: &Path, head: &Path) -> Vec<Step> {
     let mut merging = Merging {
         known: HashSet::new(),
         steps: Vec::new(),
+        paths: [base, head],
+        marks: [0, 0],
     };
     let mut base = base.tests.as_slice();
     let mut head = head.tests.as_slice();
     loop {
         base = merging.skip_known(base);
         head = merging.skip_known(head);
+        merging.pass_marks([base.len(), head.len()]);
         match (base.split_first(), head.split_first()) {
             (None, None) => return merging.steps,
             (Some((b, rest_b)), Some((h, rest_h))) if b.held == h.held => {
@@ -71,7 +80,8 @@ pub fn merge(base: &Path, head: &Path) -> Vec<Step> {
             (b, h) => {
                 if let Some((b, rest)) = b {
                     merging.push(Owner::One(Side::Base), b, [b.site, 0]);
-                    base = rest;
+                    base = merging.skip_known(rest);
+                    merging.pass_marks([base.len(), head.len()]);
                 }
                 // Base's decision may be that of head too.
                 if let Some((h, rest)) = h
@@ -85,12 +95,25 @@ pub fn merge(base: &Path, head: &Path) -> Vec<Step> {
     }
 }
 
-struct Merging {
+struct Merging<'a> {
     known: HashSet<Expr>,
     steps: Vec<Step>,
+    paths: [&'a Path; 2],
+    marks: [usize; 2],
 }
 
-impl Merging {
+impl Merging<'_> {
+    /// Counts the marks before the next test of each version, of which so many tests are
+    /// left.
+    fn pass_marks(&mut self, left: [usize; 2]) {
+        for (at, path) in self.paths.iter().enumerate() {
+            let next = path.tests.len() - left[at];
+            let rest = path.marks[self.marks[at]..].iter();
+            let certain = rest.take_while(|mark| left[at] == 0 || mark.after as usize <= next);
+            self.marks[at] += certain.count();
+        }
+    }
+
     fn skip_known<'a>(&self, mut tests: &'a [Test]) -> &'a [Test] {
         while let Some((first, rest)) = tests.split_first()
             && self.known.contains(&first.held)
@@ -106,6 +129,8 @@ impl Merging {
             owner,
             test: test.clone(),
             sites,
+            marks: self.marks,
+            contexts: [Context::default(); 2],
         });
     }
 }

@@ -5,6 +5,7 @@ use crate::budget::Stopped;
 use crate::difference::Kind;
 use crate::frontier::Bucket;
 use crate::group::GroupKey;
+use crate::guide::Rule;
 use crate::runner::Side;
 use crate::tree::RunId;
 use changeling_trace::input::{Input, StreamKind};
@@ -79,8 +80,8 @@ pub struct Difference {
     pub original: Input,
     /// Of `input`, on plain builds of base and head.
     pub seen: [Observation; 2],
-    /// Numbers of the marked sites that each version reached.
-    pub marks: [Vec<u32>; 2],
+    /// The changes that each version entered, in order.
+    pub sequences: [Vec<u32>; 2],
     /// How many inputs of the group were found, this one included.
     pub group_size: u64,
     pub run: RunId,
@@ -157,6 +158,9 @@ pub struct Stats {
     pub concretizations: u64,
     /// Flips that a guide discarded.
     pub discarded: u64,
+    /// The same by the reason why.
+    #[serde(default)]
+    pub by_rule: BTreeMap<Rule, u64>,
     /// Pairs whose outputs were put together in different ways.
     pub unmatched_outputs: u64,
     /// Solutions that had been run before.

@@ -36,14 +36,25 @@ pub enum TestKind {
     Fixed(LossReason),
 }
 
+/// A watched block was entered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// How many of the path's tests came before.
+    pub after: u32,
+    /// Number of the block.
+    pub block: u32,
+}
+
 #[derive(Clone, Debug)]
 pub struct Path {
     pub tests: Vec<Test>,
     pub output: Output,
     /// What this path leaves unsaid about the inputs that follow it.
     pub gaps: Vec<Gap>,
-    /// Numbers of the marked sites that were reached, in order, repeats left out.
-    pub marks: Vec<u32>,
+    /// The watched blocks that were entered, in order.
+    pub marks: Vec<Mark>,
+    /// Not all of them are known.
+    pub marks_cut: bool,
     pub concretizations: u64,
 }
 
@@ -72,6 +83,7 @@ pub fn read(
             output: Output::default(),
             gaps: Vec::new(),
             marks: Vec::new(),
+            marks_cut: run.trace.run_flags & run_flags::MARKS_CUT != 0,
             concretizations: 0,
         },
     };
@@ -151,9 +163,8 @@ impl Reader<'_> {
                 Ok(())
             }
             EventKind::Mark => {
-                if self.path.marks.last() != Some(&event.aux) {
-                    self.path.marks.push(event.aux);
-                }
+                let (after, block) = (self.path.tests.len() as u32, event.aux);
+                self.path.marks.push(Mark { after, block });
                 Ok(())
             }
             EventKind::OutputByte

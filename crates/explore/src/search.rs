@@ -287,7 +287,7 @@ impl<'a> Shared<'a> {
             let mut inner = self.lock();
             inner.state.stats.run_seconds += took;
             let absorbed = inner.state.absorb(input, &runs, origin);
-            if inner.probing && absorbed.is_new_pair {
+            if inner.probing && absorbed.is_new_pair && !absorbed.discarded {
                 inner.state.note(Gap::Unforeseen);
             }
             inner.listener.input(absorbed.run, input);
@@ -299,6 +299,7 @@ impl<'a> Shared<'a> {
             run,
             candidate,
             is_new_pair,
+            ..
         } = absorbed;
         if candidate.is_some() {
             self.judge(runner, run, input, &traced)?;

@@ -5,8 +5,9 @@ use crate::gap::Gap;
 use crate::merge::Owner;
 use crate::runner::Side;
 use crate::state::{Origin, State};
+use crate::terms;
 use crate::tree::{NodeId, PairState, RunId, WayState};
-use changeling_solver::{Answer, Assignment, Expr, Query};
+use changeling_solver::{Answer, Assignment, Expr, Query, Var};
 use changeling_trace::input::Input;
 use std::time::Instant;
 
@@ -70,8 +71,16 @@ impl State {
         }
         let condition = self.tree.condition(node);
         let prefix: Vec<Expr> = condition.iter().map(|(held, _)| *held).collect();
-        let run = self.tree.run(node);
-        match self.ask(&prefix, goal, run) {
+        // Another length goes with the bytes that came furthest.
+        let resizes = self.only_resizes(node, way);
+        let furthest = self.tree.furthest().filter(|_| resizes);
+        let run = furthest.unwrap_or(self.tree.run(node));
+        let wish = if resizes {
+            self.best_length(node, way)
+        } else {
+            None
+        };
+        match self.ask_wishing(&prefix, goal, run, wish.as_slice()) {
             Answer::Sat(model) => match owner {
                 Owner::One(side) if bucket == Bucket::Diverge => {
                     match self.strengthen(prefix, goal, node, side.other(), model) {
@@ -103,7 +112,10 @@ impl State {
                     self.stats.displaced += 1;
                     return Solved::Displaced(model);
                 }
-                Solved::Nothing(Cost::Query)
+                match self.another_way(node, way) {
+                    Some(model) => Solved::Displaced(model),
+                    None => Solved::Nothing(Cost::Query),
+                }
             }
             Answer::Unknown(_) => {
                 self.close(node, way, WayState::Unknown);
@@ -111,6 +123,50 @@ impl State {
                 Solved::Nothing(Cost::Query)
             }
         }
+    }
+
+    /// Where a flip contradicts what was decided before, perhaps it does not depend on that:
+    /// asks again without the decisions that it contradicts, as long as the guide thinks that
+    /// they have no say in it. Whether the run then comes to the same place is seen when it
+    /// is run.
+    fn another_way(&mut self, node: NodeId, way: usize) -> Option<Assignment> {
+        const ROUNDS: usize = 3;
+        let flip = self.flip_at(node, way)?;
+        if !self.guide.wants_other_way(&flip) {
+            return None;
+        }
+        let goal = self.tree.decision(node)?.ways[way].held;
+        let before = self.tree.decisions_before(node);
+        let mut kept: Vec<(Expr, bool)> = before
+            .iter()
+            .map(|(decision, held)| {
+                let needed = self.guide.depends(&flip, decision.sites, decision.caller);
+                (*held, needed)
+            })
+            .collect();
+        let run = self.tree.run(node);
+        for _ in 0..ROUNDS {
+            let prefix: Vec<Expr> = kept.iter().map(|(held, _)| *held).collect();
+            match self.ask(&prefix, goal, run) {
+                Answer::Sat(model) => {
+                    self.stats.displaced += 1;
+                    return Some(model);
+                }
+                Answer::Unknown(_) => return None,
+                Answer::Unsat(core) => {
+                    let before = kept.len();
+                    let mut at = 0;
+                    kept.retain(|(_, needed)| {
+                        at += 1;
+                        *needed || !core.contains(&(at - 1))
+                    });
+                    if kept.len() == before {
+                        return None;
+                    }
+                }
+            }
+        }
+        None
     }
 
     /// A decision that only one version takes is best flipped while the other
@@ -222,14 +278,30 @@ impl State {
         }
     }
 
+    /// The length that the guide would like best where one is asked for.
+    fn best_length(&mut self, node: NodeId, way: usize) -> Option<Expr> {
+        let flip = self.flip_at(node, way)?;
+        let length = self.guide.best_length(&flip)?;
+        let held = self.tree.decision(node)?.ways[way].held;
+        let Var::Length { stream } = self.arena.variables(held)[0] else {
+            return None;
+        };
+        let variable = self.arena.length(stream);
+        terms::equals(&mut self.arena, variable, length).ok()
+    }
+
     fn ask(&mut self, prefix: &[Expr], goal: Expr, near: RunId) -> Answer {
+        self.ask_wishing(prefix, goal, near, &[])
+    }
+
+    fn ask_wishing(&mut self, prefix: &[Expr], goal: Expr, near: RunId, soft: &[Expr]) -> Answer {
         let hint = Assignment::from_input(&self.corpus[near.0 as usize].input);
         let query = Query {
             prefix,
             goal,
             hint: &hint,
             bounds: &self.bounds,
-            soft: &[],
+            soft,
         };
         let start = Instant::now();
         let answer = self.solver.solve(&mut self.arena, &query);

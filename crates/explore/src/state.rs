@@ -4,7 +4,7 @@ use crate::difference::{Kind, classify};
 use crate::findings::Findings;
 use crate::frontier::{Bucket, Frontier, Task};
 use crate::gap::{Gap, Place};
-use crate::guide::{Advice, Flip, Guide, RunFacts};
+use crate::guide::{Advice, Context, Flip, Guide, RunFacts};
 use crate::merge::{self, Owner};
 use crate::normalise::Normaliser;
 use crate::outcome::{Sample, Stats};
@@ -48,6 +48,10 @@ pub(crate) struct State {
     taken: HashMap<(Option<SideOfBranch>, SideOfBranch), u32>,
     /// How many runs took a side of a branch that only one version has there.
     parted: HashMap<SideOfBranch, u32>,
+    /// Of the guide, when everything that waits was ranked.
+    epoch: u64,
+    /// The guide has turned out to be mistaken.
+    distrusted: bool,
 }
 
 /// Version, site, calling site, outcome.
@@ -67,7 +71,10 @@ pub(crate) struct Ran {
     pub seen: [u64; 2],
     /// Whether plain builds ran it too.
     pub checked: bool,
-    pub marks: [Vec<u32>; 2],
+    /// At the end of both paths.
+    pub contexts: [Context; 2],
+    /// Where they came furthest.
+    pub furthest: [Context; 2],
     pub parting: Option<[u32; 2]>,
     pub origin: Option<Bucket>,
 }
@@ -87,6 +94,8 @@ pub(crate) struct Absorbed {
     pub run: RunId,
     pub candidate: Option<Kind>,
     pub is_new_pair: bool,
+    /// The run went where no difference can come from, as a guide has proven.
+    pub discarded: bool,
 }
 
 impl State {
@@ -118,6 +127,8 @@ impl State {
             paths: [HashSet::new(), HashSet::new()],
             taken: HashMap::new(),
             parted: HashMap::new(),
+            epoch: 0,
+            distrusted: false,
         }
     }
 
@@ -150,7 +161,7 @@ impl State {
     }
 
     /// Whether a way asks for nothing but another length of a stream.
-    fn only_resizes(&self, node: NodeId, way: usize) -> bool {
+    pub fn only_resizes(&self, node: NodeId, way: usize) -> bool {
         let decision = self.tree.decision(node);
         let held = decision
             .and_then(|decision| decision.ways.get(way))
@@ -208,22 +219,23 @@ impl State {
             end: Tree::ROOT,
             seen: [base, head].map(|run| digest(&subject.normaliser, &run.observation)),
             checked: false,
-            marks: Default::default(),
+            contexts: Default::default(),
+            furthest: Default::default(),
             parting: None,
             origin: origin.map(|origin| origin.bucket),
         });
-        let is_new_pair = match self.insert(run, runs, candidate.is_some(), &subject) {
+        let (is_new_pair, discarded) = match self.insert(run, runs, candidate.is_some(), &subject) {
             Ok(inserted) => {
                 if let Some(origin) = origin {
                     self.check_promise(&origin, &inserted);
                 }
-                inserted.is_new
+                (inserted.is_new, inserted.discarded)
             }
             Err(_) => {
                 for side in Side::BOTH {
                     self.note(Gap::BrokenTrace { side });
                 }
-                false
+                (false, false)
             }
         };
         if let Some(Origin { bucket, .. }) = origin {
@@ -240,6 +252,7 @@ impl State {
             run,
             candidate,
             is_new_pair,
+            discarded,
         }
     }
 
@@ -253,7 +266,8 @@ impl State {
         let sites = [&subject.sites[0], &subject.sites[1]];
         let base = path::read(&mut self.arena, Side::Base, &runs[0], sites[0])?;
         let head = path::read(&mut self.arena, Side::Head, &runs[1], sites[1])?;
-        let steps = merge::merge(&base, &head);
+        let mut steps = merge::merge(&base, &head);
+        let (contexts, furthest, progress) = self.follow_marks(&mut steps, [&base, &head]);
         for step in &steps {
             if let Owner::One(side) = step.owner {
                 let test = &step.test;
@@ -268,7 +282,8 @@ impl State {
         let ran = &mut self.corpus[run.0 as usize];
         ran.end = inserted.end;
         ran.parting = merge::parting(&base, &head);
-        ran.marks = [base.marks.clone(), head.marks.clone()];
+        (ran.contexts, ran.furthest) = (contexts, furthest);
+        let given = ran.origin.is_none();
         if inserted.inconsistent {
             self.note(Gap::Inconsistent);
         }
@@ -288,17 +303,86 @@ impl State {
                 &runs.each_ref().map(|r| &r.observation),
             )?;
         }
-        for &node in &inserted.decisions {
-            self.enqueue(node, [&base.marks, &head.marks]);
-        }
         let coverage = [runs[0].trace.coverage, runs[1].trace.coverage];
-        let marks = [base.marks.as_slice(), head.marks.as_slice()];
+        // What this run has reached need not be aimed at any more.
         self.guide.learn(&RunFacts {
             coverage,
-            marks,
+            contexts,
             differs,
+            given,
+            marks_cut: base.marks_cut || head.marks_cut,
         });
+        for &node in &inserted.decisions {
+            self.enqueue(node);
+        }
+        if self.guide.is_mistaken() && !std::mem::replace(&mut self.distrusted, true) {
+            self.take_back();
+        }
+        let when = self.guide.epoch();
+        let furthest = self.tree.came_far(inserted.end, run, progress, when);
+        if furthest || when != self.epoch {
+            self.epoch = when;
+            self.rank_again();
+        }
         Ok(inserted)
+    }
+
+    /// Lets the guide see the marks along both paths. What it makes of them in the end, and
+    /// how far they came.
+    fn follow_marks(
+        &mut self,
+        steps: &mut [merge::Step],
+        paths: [&Path; 2],
+    ) -> ([Context; 2], [Context; 2], u32) {
+        let mut contexts = [Context::default(); 2];
+        let mut furthest = contexts;
+        let mut passed = [0; 2];
+        let mut progress = u32::MAX;
+        let guide = &mut self.guide;
+        let mut pass = |until: [usize; 2], contexts: &mut [Context; 2]| {
+            for side in Side::BOTH {
+                let at = side.index();
+                while passed[at] < until[at] {
+                    let mark = paths[at].marks[passed[at]];
+                    contexts[at] = guide.enter(side, contexts[at], mark.block);
+                    passed[at] += 1;
+                    let now = guide.progress(*contexts);
+                    if now < progress {
+                        (progress, furthest) = (now, *contexts);
+                    }
+                }
+            }
+        };
+        for step in steps {
+            pass(step.marks, &mut contexts);
+            step.contexts = contexts;
+        }
+        pass(paths.map(|path| path.marks.len()), &mut contexts);
+        (contexts, furthest, progress)
+    }
+
+    /// Asks the guide about everything that waits once more.
+    fn rank_again(&mut self) {
+        let seed = self.frontier.fork();
+        let old = std::mem::replace(&mut self.frontier, seed);
+        for (bucket, rank, task) in old.into_tasks() {
+            match task {
+                Task::Flip { node, way } => self.offer(node, way as usize, Some(bucket)),
+                task => self.frontier.push(bucket, rank, 0, task),
+            }
+        }
+    }
+
+    /// The guide was wrong: what it has discarded waits again.
+    fn take_back(&mut self) {
+        for (node, way) in self.tree.discarded() {
+            if let Some(decision) = self.tree.decision_mut(node) {
+                decision.ways[way].state = WayState::Open;
+                self.offer(node, way, None);
+            }
+        }
+        self.stats.discarded = 0;
+        self.stats.by_rule.clear();
     }
 
     fn new_pair(
@@ -349,7 +433,7 @@ impl State {
     }
 
     /// Puts the sides not taken of a new decision on the frontier.
-    fn enqueue(&mut self, node: NodeId, marks: [&[u32]; 2]) {
+    fn enqueue(&mut self, node: NodeId) {
         let Some(decision) = self.tree.decision(node) else {
             return;
         };
@@ -358,57 +442,85 @@ impl State {
                 .push(Bucket::Displaced, 0, 0, Task::Another { node });
             return;
         }
+        let ways: Vec<(usize, WayState)> = decision
+            .ways
+            .iter()
+            .enumerate()
+            .map(|(at, way)| (at, way.state))
+            .collect();
+        for (at, state) in ways {
+            match state {
+                WayState::Open => self.offer(node, at, None),
+                WayState::Impossible => self.stats.avoided += 1,
+                _ => {}
+            }
+        }
+    }
+
+    /// Puts a side not taken on the frontier, as the guide advises. `from` is the bucket
+    /// that it waited in before.
+    fn offer(&mut self, node: NodeId, at: usize, from: Option<Bucket>) {
+        let Some(decision) = self.tree.decision(node) else {
+            return;
+        };
+        if decision.ways[at].state != WayState::Open {
+            return;
+        }
         let after_difference = self.tree.difference_before(node).is_some();
         let usual = match decision.owner {
+            // It has been found not to part the versions.
+            Owner::One(_) if from == Some(Bucket::Explore) => Bucket::Explore,
             Owner::One(_) => Bucket::Diverge,
             Owner::Both if after_difference => Bucket::Use,
             Owner::Both => Bucket::Explore,
         };
-        let (owner, kind, sites) = (decision.owner, decision.kind, decision.sites);
-        let ways: Vec<(usize, u64, WayState)> = decision
-            .ways
-            .iter()
-            .enumerate()
-            .map(|(at, way)| (at, way.outcome, way.state))
-            .collect();
-        for (at, outcome, state) in ways {
-            match state {
-                WayState::Open => {}
-                WayState::Impossible => {
-                    self.stats.avoided += 1;
-                    continue;
-                }
-                _ => continue,
+        let Some(flip) = self.flip_at(node, at) else {
+            return;
+        };
+        let (state, rule) = match self.guide.advise(&flip) {
+            Advice::Try { rank, bucket } => {
+                let task = Task::Flip {
+                    node,
+                    way: at as u32,
+                };
+                let novelty = self.novelty(&task);
+                self.frontier
+                    .push(bucket.unwrap_or(usual), rank, novelty, task);
+                return;
             }
-            let flip = Flip {
-                owner,
-                kind,
-                sites,
-                outcome,
-                after_difference,
-                marks,
-            };
-            match self.guide.advise(&flip) {
-                Advice::Try { rank, bucket } => {
-                    let task = Task::Flip {
-                        node,
-                        way: at as u32,
-                    };
-                    let novelty = self.novelty(&task);
-                    self.frontier
-                        .push(bucket.unwrap_or(usual), rank, novelty, task);
-                }
-                advice => {
-                    self.stats.discarded += 1;
-                    if advice == Advice::LeaveOut {
-                        self.note(Gap::LeftOut);
-                    }
-                    if let Some(decision) = self.tree.decision_mut(node) {
-                        decision.ways[at].state = WayState::LeftOut;
-                    }
-                }
+            Advice::Discard(rule) => (WayState::Discarded, rule),
+            Advice::LeaveOut(rule) => {
+                self.note(Gap::LeftOut);
+                (WayState::LeftOut, rule)
             }
+        };
+        self.stats.discarded += 1;
+        *self.stats.by_rule.entry(rule).or_default() += 1;
+        if let Some(decision) = self.tree.decision_mut(node) {
+            decision.ways[at].state = state;
         }
+    }
+
+    /// A side not taken, as guides see it.
+    pub fn flip_at(&self, node: NodeId, at: usize) -> Option<Flip> {
+        let decision = self.tree.decision(node)?;
+        let mut contexts = decision.contexts;
+        if let Some(run) = self.tree.furthest()
+            && self.only_resizes(node, at)
+        {
+            // What the bytes do stays as it is: the next one may be added to it.
+            contexts = self.corpus[run.0 as usize].furthest;
+        }
+        Some(Flip {
+            owner: decision.owner,
+            kind: decision.kind,
+            sites: decision.sites,
+            caller: decision.caller,
+            outcome: decision.ways[at].outcome,
+            after_difference: self.tree.difference_before(node).is_some(),
+            contexts,
+            depth: decision.depth,
+        })
     }
 
     /// An input should have made an open pair's outputs differ, and did not:

@@ -1,6 +1,7 @@
 //! The tree of all pairs of paths seen so far, and what is known about the
 //! sides not taken.
 
+use crate::guide::Context;
 use crate::merge::{Owner, Step};
 use crate::path::{self, TestKind};
 use crate::runner::Side;
@@ -25,11 +26,16 @@ struct Node {
     parent: NodeId,
     /// What holds because of the way that leads here.
     held: Option<Expr>,
-    /// The first run that came here.
+    /// The first run that came here, or one that came further.
     run: RunId,
     /// The last decision before this node that only one version takes, and the
     /// way it went.
     difference: Option<(NodeId, u32)>,
+    /// Behind a way that was discarded and yet taken.
+    discarded: bool,
+    depth: u32,
+    /// How far `run` came, and when that was judged.
+    progress: (u64, u32),
     decision: Option<Box<Decision>>,
     ended: Option<Ended>,
 }
@@ -64,6 +70,9 @@ pub struct Decision {
     pub owner: Owner,
     pub sites: [u32; 2],
     pub caller: u32,
+    pub contexts: [Context; 2],
+    /// Number of decisions before it.
+    pub depth: u32,
     pub subject: Expr,
     pub ways: Vec<Way>,
     /// For fixed values: how often another value was asked for.
@@ -87,7 +96,9 @@ pub enum WayState {
     Unknown,
     /// There was a solution, but its run went elsewhere.
     Diverged,
-    /// Discarded by a guide.
+    /// A guide is certain that no difference can come from there.
+    Discarded,
+    /// A guide thinks that it is not worth trying.
     LeftOut,
 }
 
@@ -103,6 +114,8 @@ pub struct Inserted {
     pub taken: Vec<(NodeId, usize)>,
     /// The run did not decide what the tree says it must.
     pub inconsistent: bool,
+    /// The run went where a guide is certain that no difference can come from.
+    pub discarded: bool,
 }
 
 impl Tree {
@@ -114,6 +127,9 @@ impl Tree {
             held: None,
             run: RunId(0),
             difference: None,
+            discarded: false,
+            depth: 0,
+            progress: (0, u32::MAX),
             decision: None,
             ended: None,
         };
@@ -165,6 +181,42 @@ impl Tree {
         held
     }
 
+    /// The decisions before a node, from the root on, with what holds because of each.
+    pub fn decisions_before(&self, node: NodeId) -> Vec<(&Decision, Expr)> {
+        let mut before: Vec<(&Decision, Expr)> = self
+            .ancestors(node)
+            .filter_map(|(decision, held)| Some((decision?, held)))
+            .collect();
+        before.reverse();
+        before
+    }
+
+    /// A run that ended at `end` came far: from now on it stands for all nodes on its way
+    /// where none came further. `when` it was judged counts too: later judgements replace
+    /// earlier ones. Whether it is the furthest of all.
+    pub fn came_far(&mut self, end: NodeId, run: RunId, progress: u32, when: u64) -> bool {
+        let mut current = end;
+        loop {
+            let node = &mut self.nodes[current.0 as usize];
+            let (judged, furthest) = node.progress;
+            if judged == when && furthest <= progress {
+                return false;
+            }
+            node.progress = (when, progress);
+            node.run = run;
+            if current == Tree::ROOT {
+                return true;
+            }
+            current = node.parent;
+        }
+    }
+
+    /// The run that came furthest, if that was judged.
+    pub fn furthest(&self) -> Option<RunId> {
+        let root = self.node(Tree::ROOT);
+        (root.progress.1 != u32::MAX).then_some(root.run)
+    }
+
     /// What the version `side` went on to decide on the way from `node` down to
     /// `end`, the decision at `node` itself left out; nearest first.
     pub fn continuation(&self, node: NodeId, end: NodeId, side: Side) -> Vec<Expr> {
@@ -183,6 +235,19 @@ impl Tree {
         held
     }
 
+    /// All ways that a guide has discarded.
+    pub fn discarded(&self) -> Vec<(NodeId, usize)> {
+        let nodes = (0u32..).map(NodeId).zip(&self.nodes);
+        let decided = nodes.filter_map(|(id, node)| Some((id, node.decision.as_deref()?)));
+        decided
+            .flat_map(|(id, decision)| {
+                let ways = decision.ways.iter().enumerate();
+                let discarded = ways.filter(|(_, way)| way.state == WayState::Discarded);
+                discarded.map(move |(at, _)| (id, at))
+            })
+            .collect()
+    }
+
     /// Whether nothing is left open anywhere: every side is taken or impossible
     /// (or was discarded by a sound rule), and every pair is decided.
     pub fn is_complete(&self) -> bool {
@@ -192,7 +257,10 @@ impl Tree {
                 (Some(decision), None) => decision.ways.iter().all(|way| {
                     matches!(
                         way.state,
-                        WayState::Taken(_) | WayState::Impossible | WayState::LeftOut
+                        WayState::Taken(_)
+                            | WayState::Impossible
+                            | WayState::Discarded
+                            | WayState::LeftOut
                     )
                 }),
                 (None, Some(ended)) => {
@@ -228,6 +296,7 @@ impl Tree {
             decisions: Vec::new(),
             taken: Vec::new(),
             inconsistent: false,
+            discarded: false,
         };
         let mut node = Tree::ROOT;
         let mut steps = steps.iter().peekable();
@@ -261,6 +330,7 @@ impl Tree {
             node = self.follow(node, way, run, &mut inserted.taken);
         }
         inserted.end = node;
+        inserted.discarded = self.node(node).discarded;
         inserted.is_new = self.node(node).ended.is_none();
         Ok(inserted)
     }
@@ -360,6 +430,8 @@ impl Tree {
             owner: step.owner,
             sites: step.sites,
             caller: step.test.caller,
+            contexts: step.contexts,
+            depth: self.node(node).depth,
             subject: step.test.subject,
             ways: alternatives.into_iter().map(way).collect(),
             attempts: 0,
@@ -384,12 +456,17 @@ impl Tree {
             Owner::Both => before,
             Owner::One(_) => Some((node, way as u32)),
         };
+        let discarded = self.node(node).discarded || state == WayState::Discarded;
+        let depth = self.node(node).depth + 1;
         let child = NodeId(u32::try_from(self.nodes.len()).expect("fewer than 2^32 nodes"));
         self.nodes.push(Node {
             parent: node,
             held: Some(held),
             run,
             difference,
+            discarded,
+            depth,
+            progress: (0, u32::MAX),
             decision: None,
             ended: None,
         });

@@ -82,6 +82,19 @@ void _ZdaPvm(void *, size_t) __attribute__((weak));
 void _ZdlPvSt11align_val_t(void *, size_t) __attribute__((weak));
 void _ZdlPvmSt11align_val_t(void *, size_t, size_t) __attribute__((weak));
 
+// ---- coverage ----
+
+__attribute__((cold)) void __chg_rt_mark(uint64_t);
+
+// A block of the program begins. The parent has set a bit beforehand in the bytes
+// of those blocks of which it wants to know when, not only whether, they run.
+__attribute__((always_inline, visibility("hidden"))) void __chg_cover(uint8_t *at) {
+  if (__builtin_expect(*at >= 2, 0))
+    __chg_rt_mark((uint64_t)at);
+  else
+    *at = 1;
+}
+
 // ---- what models call ----
 
 uint32_t __chg_label(uint64_t value) {

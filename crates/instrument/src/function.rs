@@ -163,7 +163,12 @@ impl Pass<'_> {
         };
         self.cursor.before(place);
         let at = self.ir.constant_pointer(COVERAGE_ADDRESS + number as u64);
-        self.cursor.store(self.ir.constant(8, 1), at);
+        if self.in_model {
+            self.cursor.store(self.ir.constant(8, 1), at);
+        } else {
+            let cover = self.generator.runtime("__chg_cover", false, &[at]);
+            self.cursor.call(cover, &[at]);
+        }
     }
 
     fn instruction(&mut self, i: Value) {

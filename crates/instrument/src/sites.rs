@@ -71,6 +71,7 @@ impl Numbering {
             .collect();
         let mut sites = BTreeMap::new();
         let mut blocks = Vec::new();
+        let edges = self.edges();
         for (function, block) in &self.order {
             let mut lines = Vec::new();
             let mut first = 0;
@@ -100,6 +101,7 @@ impl Numbering {
                 function: places[function],
                 site: first,
                 lines,
+                edge: edges.get(block).copied(),
             });
         }
         SiteTable {
@@ -119,6 +121,37 @@ impl Numbering {
             sites: sites.into_values().collect(),
             blocks,
         }
+    }
+
+    /// Blocks without any numbered instruction were put on an edge: which one it is.
+    fn edges(&self) -> HashMap<Block, (u32, u32)> {
+        let numbered = |block: Block| {
+            let mut own = block.instructions().into_iter();
+            own.any(|instruction| self.site(instruction) != 0)
+        };
+        let mut edges = HashMap::new();
+        for (_, block) in &self.order {
+            let Some(end) = block.terminator() else {
+                continue;
+            };
+            let targets = block.successors();
+            if targets.len() < 2 || self.site(end) == 0 {
+                continue;
+            }
+            for (at, target) in targets.iter().enumerate() {
+                // A switch lists its default first.
+                let side = match (end.opcode(), at) {
+                    (Opcode::LLVMSwitch, 0) => targets.len() - 1,
+                    (Opcode::LLVMSwitch, at) => at - 1,
+                    (_, at) => at,
+                };
+                if !numbered(*target) {
+                    let edge = (self.site(end), side as u32);
+                    edges.entry(*target).or_insert(edge);
+                }
+            }
+        }
+        edges
     }
 
     fn cases(&self, instruction: Value) -> Vec<(Option<u64>, u32)> {

@@ -124,6 +124,59 @@ pub unsafe extern "C" fn __chg_rt_concretize(site: u32, label: Label, value: u64
     concretize(site, label, value, reason);
 }
 
+/// Between two other events so many marks are kept in full. Beyond that only the
+/// last one of each block stays, so that a loop cannot fill the log.
+const MARKS_IN_A_ROW: u64 = 64;
+
+/// A watched block begins; `address` is that of its coverage byte.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_mark(address: u64) {
+    unsafe { *(address as *mut u8) |= trace::layout::EXECUTED };
+    if !state::tracing() {
+        return;
+    }
+    let block = (address - trace::layout::COVERAGE_ADDRESS) as u32;
+    if !repeated(block) {
+        push(EventKind::Mark, 0, 0, 0, block, 0);
+    }
+}
+
+/// Whether a mark need not be appended: it is the last event, or the log has no
+/// more room for marks. Takes an earlier mark of the block away if there are many.
+fn repeated(block: u32) -> bool {
+    let Some(_guard) = lock::acquire() else {
+        return true;
+    };
+    let header = state::header();
+    let (count, events) = (header.event_count, state::at::<Event>(header.events));
+    let at = |n: u64| unsafe { &mut *events.add(n as usize) };
+    let is_mark = |n: u64| at(n).kind == EventKind::Mark as u8;
+    if count > 0 && is_mark(count - 1) && at(count - 1).aux == block {
+        return true;
+    }
+    // Other events need room too.
+    if count >= header.event_capacity / 2 {
+        header.run_flags |= trace::layout::run_flags::MARKS_CUT;
+        return true;
+    }
+    let mut row = 0;
+    while row < count && is_mark(count - 1 - row) {
+        row += 1;
+        if row > MARKS_IN_A_ROW && at(count - row).aux == block {
+            for n in count - row..count - 1 {
+                *at(n) = *at(n + 1);
+            }
+            header.event_count = count - 1;
+            return false;
+        }
+        if row > 64 * MARKS_IN_A_ROW {
+            header.run_flags |= trace::layout::run_flags::MARKS_CUT;
+            return true;
+        }
+    }
+    false
+}
+
 /// Makes a value concrete without losing anything: by branches on its size and
 /// then on its bits, so that every other value is another path. For values of
 /// which there are few, such as lengths and the targets of a table of functions.

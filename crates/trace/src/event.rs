@@ -51,7 +51,8 @@ pub enum EventKind {
     /// memory or wrote memory that the shadow does not know; `aux` is
     /// [`LossReason`], `label` one of the labels.
     Loss = 9,
-    /// A marked site was reached (changes, targets); `aux` the mark's number.
+    /// A watched block begins; `aux` is its number. Of many in a row only the last
+    /// of each block is kept.
     Mark = 10,
 }
 

@@ -7,7 +7,7 @@
 //! header.events   Event[event_capacity]
 //! header.tables   TableHeader + contents, one after the other
 //! header.strings  NUL-terminated strings (formats, names)
-//! header.coverage one byte per block: 0 not executed, 1 executed
+//! header.coverage one byte per block: EXECUTED, and WATCHED where the parent asks for marks
 //! ```
 //! All offsets are in bytes from the start of the mapping; all regions start on
 //! a page. The parent creates the mapping as a sparse file and fills in the
@@ -29,6 +29,12 @@ pub const SHADOW_SIZE: u64 = 4 << 37;
 /// code can mark a block with one instruction.
 pub const COVERAGE_ADDRESS: u64 = 0x7000_0000;
 pub const COVERAGE_SIZE: u64 = 16 << 20;
+
+/// Bit of a coverage byte: the block was executed.
+pub const EXECUTED: u8 = 1;
+/// Bit of a coverage byte, set by the parent: each time the block begins is an
+/// event ([`crate::EventKind::Mark`]).
+pub const WATCHED: u8 = 2;
 
 /// A shadow cell is `label | byte_index << CELL_BYTE_SHIFT`: the cell's byte is
 /// byte `byte_index` (little-endian) of the labelled value, which is at most 64
@@ -104,6 +110,8 @@ pub mod run_flags {
     pub const THREADS: u32 = 4;
     /// The program forked.
     pub const FORKED: u32 = 8;
+    /// Not all marks found room in the log.
+    pub const MARKS_CUT: u32 = 16;
 }
 
 /// Start of the input region.

@@ -53,6 +53,11 @@ pub struct Block {
     pub site: u32,
     /// Distinct source lines of the block's instructions, as (file, line).
     pub lines: Vec<(u32, u32)>,
+    /// A block that stands for an edge of the program: the site of the branch that it
+    /// starts from, and which of its sides it is (`then` is 0, `else` 1; for a switch, the cases
+    /// in their order and the default last).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edge: Option<(u32, u32)>,
 }
 
 impl SiteTable {

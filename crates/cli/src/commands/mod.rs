@@ -3,6 +3,7 @@ pub mod build;
 pub mod cc;
 pub mod doctor;
 pub mod export;
+pub mod reach;
 pub mod replay;
 pub mod run;
 pub mod trace;

@@ -2,6 +2,7 @@
 
 use crate::exit::Code;
 use crate::failure::Failure;
+use crate::guidance;
 use crate::inputs::InputOptions;
 use crate::progress::{Display, Mode};
 use crate::recorder::Recorder;
@@ -15,7 +16,6 @@ use changeling_build::{BuildOptions, Source};
 use changeling_exec::Limits;
 use changeling_explore::Side;
 use changeling_explore::budget::Cancel;
-use changeling_explore::guide::NoGuide;
 use changeling_explore::normalise::{Normaliser, Places};
 use changeling_explore::outcome::Saved;
 use changeling_explore::runner::PairRunner;
@@ -260,7 +260,7 @@ fn list(sides: &[Named; 2], settings: &Settings) -> Result<Code, Failure> {
     );
     match Regions::find(&versions) {
         Err(reason) => println!("changes: unknown ({reason})"),
-        Ok(regions) => {
+        Ok((regions, _)) => {
             println!("changes: {}", regions.changes.len());
             for change in &regions.changes {
                 println!("  {} in {}", wording::change_place(change), change.function);
@@ -321,13 +321,17 @@ impl Job<'_> {
             ));
         }
         display.status("comparing both versions");
-        let regions = Regions::find(&versions).unwrap_or_else(|reason| {
-            warnings.push(format!(
-                "changes are unknown, so reports do not name them: {reason}"
-            ));
-            Regions::default()
-        });
+        let (regions, compared) = match Regions::find(&versions) {
+            Ok((regions, compared)) => (regions, Some(compared)),
+            Err(reason) => {
+                warnings.push(format!(
+                    "changes are unknown, so reports do not name them: {reason}"
+                ));
+                (Regions::default(), None)
+            }
+        };
         let regions = Arc::new(regions);
+        let guidance = guidance::prepare(settings, &versions, compared, &mut warnings);
         for version in &versions {
             for missing in &version.built.missing {
                 warnings.push(format!(
@@ -367,7 +371,10 @@ impl Job<'_> {
         let mut runners: Vec<Box<dyn PairRunner>> = Vec::new();
         for _ in 0..settings.jobs {
             match Runner::start(pair.clone(), regions.clone(), &shape) {
-                Ok(runner) => runners.push(Box::new(runner)),
+                Ok(mut runner) => {
+                    runner.watch(&guidance.watched);
+                    runners.push(Box::new(runner));
+                }
                 Err(error) if runners.is_empty() => {
                     display.clear();
                     let failure = Failure::from(error);
@@ -390,7 +397,7 @@ impl Job<'_> {
                 normaliser: self.normaliser.clone(),
             },
             inputs,
-            guide: Box::new(NoGuide),
+            guide: guidance.guide,
             settings: changeling_explore::search::Settings {
                 seed: settings.random_seed,
                 budget: settings.budget.clone(),

@@ -4,7 +4,7 @@ use super::random::sites;
 use super::*;
 use crate::budget::{Budget, Cancel, Stopped};
 use crate::difference::Kind;
-use crate::guide::{Advice, Flip, Guide, NoGuide};
+use crate::guide::{Advice, Flip, Guide, NoGuide, Rule};
 use crate::outcome::{Difference, Listener, Outcome, Saved, Silence, Verdict};
 use crate::runner::{PairRunner, Side, Variant};
 use crate::search::{Search, Settings};
@@ -272,7 +272,7 @@ fn cancelling_ends_in_an_outcome_and_listeners_hear_everything() {
 struct Shy(Advice);
 
 impl Guide for Shy {
-    fn advise(&mut self, flip: &Flip<'_>) -> Advice {
+    fn advise(&mut self, flip: &Flip) -> Advice {
         if flip.sites.contains(&2) {
             self.0
         } else {
@@ -287,8 +287,8 @@ impl Guide for Shy {
 #[test]
 fn a_guide_that_leaves_things_out_costs_the_proof() {
     for (advice, verdict) in [
-        (Advice::Discard, Verdict::Equivalent),
-        (Advice::LeaveOut, Verdict::NoneFound),
+        (Advice::Discard(Rule::NoLongerChanged), Verdict::Equivalent),
+        (Advice::LeaveOut(Rule::NoSay), Verdict::NoneFound),
     ] {
         let runner = ToyRunner::new(chain(["no", "yes"]), chain(["no", "yes"]));
         let mut search = search(Settings::default(), Cancel::default(), None);

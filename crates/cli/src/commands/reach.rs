@@ -1,0 +1,237 @@
+//! `changeling reach`: an input that executes a line or a function.
+
+use crate::exit::Code;
+use crate::failure::Failure;
+use crate::inputs::InputOptions;
+use crate::runner::{Pair, Runner, Watcher};
+use crate::settings::{SearchOptions, Settings, nearest, usage};
+use crate::source::SourceOptions;
+use crate::version::Version;
+use changeling_analysis::Graphs;
+use changeling_changes::{ChangeSet, Sources, compare};
+use changeling_exec::Limits;
+use changeling_explore::budget::{Cancel, Stopped};
+use changeling_explore::guides::{Log, Survey, survey};
+use changeling_explore::normalise::Normaliser;
+use changeling_explore::outcome::Silence;
+use changeling_explore::search::{Search, Subject};
+use changeling_program::{Program, Site};
+use changeling_trace::input::{Input, StreamKind};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// FILE:LINE, or the name of a function
+    target: String,
+    /// The program: files, a directory, a cargo package or bitcode
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    input: InputOptions,
+    #[command(flatten)]
+    source: SourceOptions,
+    #[command(flatten)]
+    search: SearchOptions,
+}
+
+/// Where the input goes if nothing is said.
+const FOLDER: &str = ".changeling/reach";
+
+pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
+    let mut options = arguments.search.clone();
+    let folder = options.out.take().unwrap_or_else(|| FOLDER.into());
+    let settings = Settings::resolve(options, arguments.input.clone(), arguments.source.clone())?;
+    let source = settings.source.source(&arguments.paths);
+    let build = settings.source.build_options();
+    let version = || Version::prepare(&source, &build);
+    let versions = [version()?, version()?];
+    let program = changeling_program::read(&versions[1].built.bitcode)
+        .map_err(|error| usage(&error.to_string()))?;
+    let sites = target_sites(&program, &arguments.target)?;
+    let graphs = Graphs::new(&program);
+    let live = graphs.calls.reachable(&program, &Graphs::starts(&program));
+    let called = |site: &Site| live[program.function_of(*site).index()];
+    if !sites.iter().any(called) {
+        let function = &program.function(program.function_of(sites[0])).name;
+        println!("not reached: {function} is never called, so no input can execute it");
+        return Ok(NOT_REACHED);
+    }
+    drop(graphs);
+    let shape = settings.input.shape(versions[1].built.harness)?;
+    // One version is compared with itself: nothing has changed, and only the aim counts.
+    let changes: ChangeSet = compare(&program, &program, &Sources::default());
+    let surveyed = survey(&Survey {
+        programs: [&program, &program],
+        changes: &changes,
+        sites: [&versions[0].sites, &versions[1].sites],
+        choice: settings.guide.clone(),
+        complete: false,
+        aim: sites.clone(),
+        seed: settings.random_seed,
+        deadline: None,
+    })
+    .map_err(|error| usage(&error.to_string()))?;
+    let log = surveyed.guide.log();
+    let cancel = Cancel::default();
+    let goal = Arc::new(Goal {
+        blocks: surveyed.aimed.clone(),
+        cancel: cancel.clone(),
+        found: Mutex::default(),
+    });
+    let limits = Limits {
+        time: settings.run_time,
+        memory: settings.run_memory,
+        ..Limits::default()
+    };
+    let tables = versions.each_ref().map(|version| version.sites.clone());
+    let pair = Pair::new(versions, [source.clone(), source], build, limits, false);
+    let mut runner = Runner::start(Arc::new(pair), goal.clone(), &shape)?;
+    runner.watch(&surveyed.watched);
+    let search = Search {
+        subject: Subject {
+            shape: shape.clone(),
+            sites: tables,
+            normaliser: Normaliser::standard(),
+        },
+        inputs: Vec::new(),
+        guide: Box::new(surveyed.guide),
+        settings: changeling_explore::search::Settings {
+            seed: settings.random_seed,
+            budget: settings.budget.clone(),
+            solver: settings.solver.clone(),
+            ..changeling_explore::search::Settings::default()
+        },
+        cancel,
+        resume: None,
+    };
+    let (outcome, _) = search.run(vec![Box::new(runner)], &mut Silence);
+    let runs = outcome.stats.runs;
+    print_log(&log);
+    let found = goal.found.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(input) = &*found else {
+        let reason = match outcome.stopped {
+            Stopped::Exhausted if outcome.gaps.is_empty() => {
+                "no input up to the bound executes it".to_owned()
+            }
+            Stopped::Exhausted => "nothing is left to try, but some values were given up".into(),
+            Stopped::Failed => outcome
+                .error
+                .unwrap_or_else(|| "the program cannot be run".into()),
+            _ => "the budget is spent".into(),
+        };
+        println!("not reached in {runs} runs: {reason}");
+        return Ok(NOT_REACHED);
+    };
+    save(&folder, input)?;
+    println!("reached in {runs} runs: {}", folder.display());
+    Ok(Code::OK)
+}
+
+/// The target was not executed.
+const NOT_REACHED: Code = Code(1);
+
+/// Ends the search when one of the blocks runs.
+struct Goal {
+    blocks: Vec<u32>,
+    cancel: Cancel,
+    found: Mutex<Option<Input>>,
+}
+
+impl Watcher for Goal {
+    fn ran(&self, input: &Input, coverage: [&[u8]; 2]) {
+        let ran = |block: &u32| {
+            coverage[1]
+                .get(*block as usize)
+                .is_some_and(|byte| *byte != 0)
+        };
+        if self.blocks.iter().any(ran) {
+            let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+            found.get_or_insert_with(|| input.clone());
+            self.cancel.cancel();
+        }
+    }
+}
+
+fn print_log(log: &Log) {
+    for step in log.steps() {
+        let word = if step.left == 1 { "goal" } else { "goals" };
+        println!("run {}: {} {word} left", step.run, step.left);
+    }
+}
+
+/// One file per stream, as seeds are given.
+fn save(folder: &Path, input: &Input) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| Failure {
+        code: Code::CANNOT_RUN,
+        what: format!("cannot write to {}: {error}", folder.display()),
+        place: None,
+        help: Some("choose another directory with --out".into()),
+        output: None,
+    };
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    for (number, stream) in input.streams.iter().enumerate() {
+        let place = input.arguments.iter().position(|argument| {
+            matches!(argument, changeling_trace::input::Argument::Symbolic(n) if *n == number)
+        });
+        let name = match stream.kind {
+            StreamKind::Stdin | StreamKind::Harness => "stdin.bin".to_owned(),
+            StreamKind::File => format!("file-{}.bin", stream.name),
+            StreamKind::Argument => format!("arg{}.bin", place.map_or(number, |n| n) + 1),
+            StreamKind::Environment => format!("env-{}.bin", stream.name),
+        };
+        std::fs::write(folder.join(name), &stream.bytes).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// The instructions of a line, or the first ones of a function.
+fn target_sites(program: &Program, target: &str) -> Result<Vec<Site>, Failure> {
+    if let Some((file, line)) = target.rsplit_once(':')
+        && let Ok(line) = line.parse::<u32>()
+    {
+        let on_line = |site: &Site| {
+            program.place(*site).is_some_and(|place| {
+                place.line == line && program.file(place.file).path().ends_with(file)
+            })
+        };
+        let sites: Vec<Site> = program.sites().filter(on_line).collect();
+        if sites.is_empty() {
+            return Err(no_line(program, file, line));
+        }
+        return Ok(sites);
+    }
+    let known = program.function_named(target);
+    let defined = known.filter(|id| program.function(*id).is_defined());
+    match defined {
+        Some(id) => Ok(vec![program.function(id).first_site]),
+        None => {
+            let names = program
+                .definitions()
+                .map(|id| program.function(id).name.as_str());
+            let names: Vec<&str> = names.collect();
+            Err(Failure {
+                help: Some(match nearest(target, &names) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("functions are {}", names.join(", ")),
+                }),
+                ..usage(&format!("there is no function `{target}`"))
+            })
+        }
+    }
+}
+
+fn no_line(program: &Program, file: &str, line: u32) -> Failure {
+    let places = program.sites().filter_map(|site| program.place(site));
+    let own = places.filter(|place| program.file(place.file).path().ends_with(file));
+    let near = own
+        .map(|place| place.line)
+        .min_by_key(|own| own.abs_diff(line));
+    Failure {
+        help: Some(match near {
+            Some(near) => format!("the nearest line with code is {file}:{near}"),
+            None => "name a source file of the program".into(),
+        }),
+        ..usage(&format!("there is no code at {file}:{line}"))
+    }
+}

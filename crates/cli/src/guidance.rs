@@ -1,0 +1,106 @@
+//! The guide of a run, worked out from both programs before the search.
+
+use crate::regions::Compared;
+use crate::settings::Settings;
+use crate::version::Version;
+use changeling_explore::guide::{Guide, NoGuide};
+use changeling_explore::guides::{Survey, Surveyed, survey};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+/// The guide, and the blocks whose beginnings it has to be told of.
+pub struct Guidance {
+    pub guide: Box<dyn Guide>,
+    pub watched: [Vec<u32>; 2],
+}
+
+/// Part of the time of a search that looking at the programs may take.
+const SHARE: f64 = 0.1;
+/// So much it may always take.
+const LEAST: Duration = Duration::from_secs(2);
+/// And no more, if the search has no time limit.
+const USUAL: Duration = Duration::from_secs(60);
+
+/// A search goes on without a guide that cannot be made, and says so.
+pub fn prepare(
+    settings: &Settings,
+    versions: &[Version; 2],
+    compared: Option<Compared>,
+    warnings: &mut Vec<String>,
+) -> Guidance {
+    let without = Guidance {
+        guide: Box::new(NoGuide),
+        watched: Default::default(),
+    };
+    if settings.guide.is_none() {
+        return without;
+    }
+    let Some(compared) = compared else {
+        warnings.push("the search goes without guides: the changes are unknown".into());
+        return without;
+    };
+    let time = settings
+        .budget
+        .time
+        .map_or(USUAL, |time| time.mul_f64(SHARE));
+    let time = time.max(LEAST);
+    match look(settings, versions, compared, time) {
+        Ok(surveyed) => {
+            warnings.extend(surveyed.notes);
+            Guidance {
+                guide: Box::new(surveyed.guide),
+                watched: surveyed.watched,
+            }
+        }
+        Err(reason) => {
+            warnings.push(format!("the search goes without guides: {reason}"));
+            without
+        }
+    }
+}
+
+/// Graphs of large programs take long, and nothing can stop their making; so it happens
+/// beside, and is not waited for too long.
+fn look(
+    settings: &Settings,
+    versions: &[Version; 2],
+    compared: Compared,
+    time: Duration,
+) -> Result<Surveyed, String> {
+    let (sender, receiver) = mpsc::channel();
+    let tables = versions.each_ref().map(|version| version.sites.clone());
+    let (choice, seed) = (settings.guide.clone(), settings.random_seed);
+    let complete = versions
+        .iter()
+        .all(|version| version.built.missing.is_empty())
+        && versions[0].built.link == versions[1].built.link;
+    let deadline = Instant::now() + time;
+    std::thread::spawn(move || {
+        let made = std::panic::catch_unwind(|| {
+            survey(&Survey {
+                programs: compared.programs.each_ref(),
+                changes: &compared.set,
+                sites: tables.each_ref(),
+                choice,
+                complete,
+                aim: Vec::new(),
+                seed,
+                deadline: Some(deadline),
+            })
+        });
+        let made = match made {
+            Ok(Ok(surveyed)) => Ok(surveyed),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(_) => Err("looking at the programs failed".into()),
+        };
+        // Nobody may be waiting any more.
+        let _ = sender.send(made);
+    });
+    match receiver.recv_timeout(time) {
+        Ok(made) => made,
+        Err(_) => Err(format!(
+            "looking at the programs takes longer than {:.0} s, a tenth of the time of the search",
+            time.as_secs_f64()
+        )),
+    }
+}

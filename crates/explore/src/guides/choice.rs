@@ -1,0 +1,157 @@
+//! Which guides a search uses, by name.
+
+/// What can be switched on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Part {
+    Reach,
+    Subgoals,
+    Prune,
+    Sequences,
+    Incremental,
+    Correlation,
+}
+
+/// An order of flips to compare the guides with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Order {
+    DepthFirst,
+    BreadthFirst,
+    Random,
+    Coverage,
+    /// The distance as it was published: branches without a say are never tried.
+    Distance,
+}
+
+/// What was chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    pub parts: Vec<Part>,
+    pub order: Option<Order>,
+}
+
+const PARTS: [(&str, Part); 6] = [
+    ("reach", Part::Reach),
+    ("subgoals", Part::Subgoals),
+    ("prune", Part::Prune),
+    ("csg", Part::Sequences),
+    ("incremental", Part::Incremental),
+    ("correlation", Part::Correlation),
+];
+
+const ORDERS: [(&str, Order); 5] = [
+    ("dfs", Order::DepthFirst),
+    ("bfs", Order::BreadthFirst),
+    ("random", Order::Random),
+    ("coverage", Order::Coverage),
+    ("q10", Order::Distance),
+];
+
+/// A name that is not one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChoiceError {
+    #[error("there is no guide `{0}`")]
+    Unknown(String),
+    #[error("`{0}` and `{1}` cannot be used together")]
+    Contradiction(String, String),
+}
+
+impl Default for Choice {
+    fn default() -> Choice {
+        Choice {
+            parts: PARTS.map(|(_, part)| part).to_vec(),
+            order: None,
+        }
+    }
+}
+
+impl Choice {
+    pub fn none() -> Choice {
+        Choice {
+            parts: Vec::new(),
+            order: None,
+        }
+    }
+
+    /// From a list such as `reach,subgoals`; `all` and `none` are possible too.
+    pub fn parse(list: &str) -> Result<Choice, ChoiceError> {
+        let mut choice = Choice::none();
+        let mut first_order = String::new();
+        let names = list.split(',').map(str::trim);
+        let mut empty = None;
+        for name in names.filter(|name| !name.is_empty()) {
+            if let Some((_, part)) = PARTS.iter().find(|(known, _)| *known == name) {
+                choice.parts.push(*part);
+            } else if let Some((_, order)) = ORDERS.iter().find(|(known, _)| *known == name) {
+                if choice.order.is_some_and(|other| other != *order) {
+                    return Err(ChoiceError::Contradiction(first_order, name.into()));
+                }
+                choice.order = Some(*order);
+                first_order = name.to_owned();
+            } else {
+                match name {
+                    "all" => choice.parts.extend(PARTS.map(|(_, part)| part)),
+                    "none" => empty = Some(name),
+                    _ => return Err(ChoiceError::Unknown(name.into())),
+                }
+            }
+        }
+        if let (Some(none), false) = (empty, choice.is_none()) {
+            let other = choice.to_string();
+            return Err(ChoiceError::Contradiction(none.into(), other));
+        }
+        choice.parts.sort_unstable();
+        choice.parts.dedup();
+        Ok(choice)
+    }
+
+    pub fn names() -> Vec<&'static str> {
+        let parts = PARTS.iter().map(|(name, _)| *name);
+        let orders = ORDERS.iter().map(|(name, _)| *name);
+        parts.chain(["all", "none"]).chain(orders).collect()
+    }
+
+    pub fn has(&self, part: Part) -> bool {
+        self.parts.contains(&part)
+    }
+
+    pub fn is_none(&self) -> bool {
+        self.parts.is_empty() && self.order.is_none()
+    }
+}
+
+impl std::fmt::Display for Choice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let parts = PARTS.iter().filter(|(_, part)| self.has(*part));
+        let orders = ORDERS
+            .iter()
+            .filter(|(_, order)| self.order == Some(*order));
+        let mut names: Vec<&str> = parts.map(|(name, _)| *name).collect();
+        names.extend(orders.map(|(name, _)| *name));
+        if names.is_empty() {
+            names.push("none");
+        }
+        f.write_str(&names.join(","))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_names() {
+        let choice = Choice::parse("subgoals, reach").unwrap();
+        assert_eq!(choice.parts, [Part::Reach, Part::Subgoals]);
+        assert_eq!(choice.to_string(), "reach,subgoals");
+        assert_eq!(Choice::parse("all").unwrap(), Choice::default());
+        assert_eq!(Choice::parse("none").unwrap().to_string(), "none");
+        assert!(Choice::parse("none").unwrap().is_none());
+        assert_eq!(Choice::parse("bfs,reach").unwrap().to_string(), "reach,bfs");
+        assert_eq!(
+            Choice::parse("raech"),
+            Err(ChoiceError::Unknown("raech".into()))
+        );
+        assert!(Choice::parse("dfs,bfs").is_err());
+        assert!(Choice::parse("none,reach").is_err());
+    }
+}

@@ -1,0 +1,158 @@
+//! What is known about one version before anything runs.
+
+use super::definitions::Spot;
+use changeling_analysis::{Cell, Dominators, Graphs, Memory, Node};
+use changeling_program::{BlockId, FunctionId, Program, Site, Value};
+use changeling_trace::sites::SiteTable;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::time::Instant;
+
+/// A version's program with its graphs, and how it is numbered in traces.
+pub struct Facts<'p> {
+    pub program: &'p Program,
+    pub graphs: &'p Graphs,
+    pub memory: Memory,
+    /// By cell: the instructions that may write it.
+    pub writers: HashMap<Cell, Vec<Site>>,
+    pub table: &'p SiteTable,
+    /// (first site, number) of the blocks that have a coverage byte, by site.
+    starts: Vec<(u32, u32)>,
+    /// Numbers of the blocks that stand for edges, by branch and side.
+    edges: HashMap<(u32, u32), u32>,
+    dominators: RefCell<HashMap<FunctionId, Rc<Dominators>>>,
+    deadline: Option<Instant>,
+}
+
+/// The time for looking at the program is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("looking at the program takes too long")]
+pub struct TooLong;
+
+impl<'p> Facts<'p> {
+    pub fn new(
+        program: &'p Program,
+        graphs: &'p Graphs,
+        table: &'p SiteTable,
+        deadline: Option<Instant>,
+    ) -> Result<Facts<'p>, TooLong> {
+        let memory = Memory::new(program, &graphs.pointers, &graphs.calls);
+        let mut writers: HashMap<Cell, Vec<Site>> = HashMap::new();
+        for site in program.sites() {
+            for &cell in memory.access(site).map_or(&[][..], |a| &a.writes) {
+                writers.entry(cell).or_default().push(site);
+            }
+        }
+        let numbered = (0u32..).zip(&table.blocks);
+        let mut starts: Vec<(u32, u32)> = numbered
+            .filter(|(_, block)| block.site != 0)
+            .map(|(number, block)| (block.site, number))
+            .collect();
+        starts.sort_unstable();
+        let numbered = (0u32..).zip(&table.blocks);
+        let edges = numbered.filter_map(|(number, block)| Some((block.edge?, number)));
+        let facts = Facts {
+            edges: edges.collect(),
+            program,
+            graphs,
+            memory,
+            writers,
+            table,
+            starts,
+            dominators: RefCell::default(),
+            deadline,
+        };
+        facts.check_time()?;
+        Ok(facts)
+    }
+
+    pub fn check_time(&self) -> Result<(), TooLong> {
+        match self.deadline {
+            Some(deadline) if Instant::now() > deadline => Err(TooLong),
+            _ => Ok(()),
+        }
+    }
+
+    /// The coverage byte of the block around a site.
+    pub fn covered_by(&self, site: Site) -> Option<u32> {
+        let after = self.starts.partition_point(|(start, _)| *start <= site.0);
+        let (start, number) = self.starts[after.checked_sub(1)?];
+        // Blocks that are never reached have no byte.
+        let same =
+            self.program.instruction(Site(start)).block == self.program.instruction(site).block;
+        same.then_some(number)
+    }
+
+    pub fn number(&self, block: BlockId) -> Option<u32> {
+        self.covered_by(self.program.terminator(block))
+    }
+
+    /// The coverage byte that tells whether control came by a spot.
+    pub fn number_of(&self, spot: Spot) -> Option<u32> {
+        let end = self.program.terminator(spot.block);
+        match spot.side {
+            None => self.number(spot.block),
+            Some(side) => self.edges.get(&(end.0, side)).copied(),
+        }
+    }
+
+    pub fn dominators(&self, function: FunctionId) -> Rc<Dominators> {
+        let mut known = self.dominators.borrow_mut();
+        let made = known.entry(function).or_insert_with(|| {
+            let graph = &self.graphs.flow.function(function).graph;
+            Rc::new(Dominators::new(graph, Node(0)))
+        });
+        made.clone()
+    }
+
+    /// Calls of functions that are not part of the program. What happens inside is seen
+    /// in traces, with the call as its place.
+    pub fn outside_calls(&self) -> Vec<Site> {
+        let program = self.program;
+        let calls = self.graphs.calls.edges().iter();
+        let mut sites: Vec<Site> = calls
+            .filter(|(_, callee)| !program.function(*callee).is_defined())
+            .map(|(site, _)| *site)
+            .collect();
+        sites.dedup();
+        sites
+    }
+
+    /// Branches that depend on the result of an instruction by computation alone.
+    pub fn branches_behind(&self, users: &HashMap<Site, Vec<Site>>, site: Site) -> Vec<Site> {
+        const MOST: usize = 64;
+        let mut seen = vec![site];
+        let mut branches = Vec::new();
+        let mut next = 0;
+        while next < seen.len() && seen.len() < MOST {
+            for &user in users.get(&seen[next]).into_iter().flatten() {
+                if seen.contains(&user) {
+                    continue;
+                }
+                let instruction = self.program.instruction(user);
+                if instruction.decides() {
+                    branches.push(user);
+                }
+                if instruction.call().is_none() {
+                    seen.push(user);
+                }
+            }
+            next += 1;
+        }
+        branches
+    }
+
+    /// Who uses the result of whom.
+    pub fn users(&self) -> HashMap<Site, Vec<Site>> {
+        let mut users: HashMap<Site, Vec<Site>> = HashMap::new();
+        for site in self.program.sites() {
+            for value in self.program.instruction(site).uses() {
+                if let Value::Result(used) = value {
+                    users.entry(used).or_default().push(site);
+                }
+            }
+        }
+        users
+    }
+}

@@ -1,0 +1,556 @@
+//! The guide that a search asks, made of the parts that were chosen.
+
+use super::choice::{Choice, Order, Part};
+use super::context::{Contexts, Meaning};
+use super::plan::{GoalId, Guard, Place, Plan, Situation};
+use super::prune::Horizon;
+use crate::frontier::{Bucket, Random};
+use crate::guide::{Advice, Context, Flip, Guide, Rule, RunFacts};
+use crate::merge::Owner;
+use crate::path::TestKind;
+use crate::runner::Side;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What is known before the search.
+pub struct Tables {
+    pub sides: [SideTable; 2],
+    pub targets: Vec<Target>,
+    /// For each site of base the site of head that does the same, or 0.
+    pub partners: Vec<u32>,
+    /// What can be given up may be: the changes are known to be all there is.
+    pub complete: bool,
+}
+
+/// What is known about one version.
+pub struct SideTable {
+    pub plan: Plan,
+    /// Which side of a switch leads to the block with a number.
+    pub switches: HashMap<(u32, u64), u32>,
+    pub meaning: Meaning,
+    pub horizon: Horizon,
+    /// The block that a side of a branch leads to, by its coverage byte.
+    pub leads_to: HashMap<(u32, u32), u32>,
+    /// By the site of a branch: the branches that can influence it.
+    pub slices: HashMap<u32, HashSet<u32>>,
+    /// Blocks whose beginnings are marked.
+    pub watched: Vec<u32>,
+}
+
+/// Something that should run.
+#[derive(Clone, Debug)]
+pub struct Target {
+    pub change: u32,
+    pub side: Side,
+    pub goal: GoalId,
+    /// Numbers of the blocks any of which will do.
+    pub blocks: Vec<u32>,
+}
+
+/// Runs that a target gets before the next one has its turn.
+const TURN: u32 = 32;
+/// Runs after which a target is not aimed at any more.
+const PATIENCE: u32 = 1024;
+/// Ranks of flips that lead to other targets than the one whose turn it is.
+const LATER: u32 = 1 << 29;
+/// Ranks of flips that lead to no target.
+const LAST: u32 = 1 << 30;
+
+pub struct Guided {
+    tables: Tables,
+    choice: Choice,
+    contexts: [Contexts; 2],
+    situations: HashMap<(usize, Context), Situation>,
+    /// Targets that no run has reached, by number; the first has its turn.
+    missing: Vec<usize>,
+    /// Runs in which each target had its turn.
+    spent: Vec<u32>,
+    turn: u32,
+    epoch: u64,
+    random: Random,
+    arrivals: u32,
+    /// Blocks that the inputs given have run, by version.
+    suite: [HashSet<u32>; 2],
+    /// Sequences of changes that were entered, and their beginnings; whether one of them showed
+    /// a difference.
+    sequences: HashMap<Vec<u32>, bool>,
+    log: Log,
+    runs: u64,
+    /// What is left of the target whose turn it is, at best.
+    nearest: u32,
+    /// What is known about branches from runs.
+    tests: [Tests; 2],
+    prunes: bool,
+    /// Something happened that the changes do not explain.
+    mistaken: bool,
+}
+
+impl Guided {
+    /// How near the runs come, while they do.
+    pub fn log(&self) -> Log {
+        self.log.clone()
+    }
+
+    pub fn new(tables: Tables, choice: Choice, seed: u64) -> Guided {
+        let contexts = tables
+            .sides
+            .each_ref()
+            .map(|side| Contexts::new(&side.plan));
+        let mut missing: Vec<usize> = (0..tables.targets.len()).collect();
+        let wanted = choice.has(Part::Reach) || choice.order == Some(Order::Distance);
+        missing.retain(|_| wanted);
+        let prunes = choice.has(Part::Prune) && tables.complete;
+        let tests = tables.sides.each_ref().map(|side| Tests::new(&side.plan));
+        Guided {
+            spent: vec![0; tables.targets.len()],
+            tables,
+            choice,
+            contexts,
+            situations: HashMap::new(),
+            missing,
+            turn: 0,
+            epoch: 0,
+            random: Random::new(seed),
+            arrivals: 0,
+            suite: Default::default(),
+            sequences: HashMap::new(),
+            log: Log::default(),
+            runs: 0,
+            nearest: u32::MAX,
+            tests,
+            prunes,
+            mistaken: false,
+        }
+    }
+
+    fn place(&self, side: Side, flip: &Flip) -> Option<Place> {
+        let site = flip.sites[side.index()];
+        if site == 0 {
+            return None;
+        }
+        let branch_side = match flip.kind {
+            TestKind::Branch => Some(if flip.outcome == 1 { 0 } else { 1 }),
+            TestKind::Switch => {
+                let switches = &self.tables.sides[side.index()].switches;
+                switches.get(&(site, flip.outcome)).copied()
+            }
+            _ => None,
+        };
+        Some(Place {
+            site,
+            caller: flip.caller,
+            side: branch_side,
+        })
+    }
+
+    /// How good a flip is for a target; smaller is better.
+    fn rank(&mut self, target: usize, flip: &Flip) -> Option<u32> {
+        let Target { side, goal, .. } = self.tables.targets[target];
+        let place = self.place(side, flip)?;
+        let context = flip.contexts[side.index()];
+        self.situation(target, context);
+        let plan = &self.tables.sides[side.index()].plan;
+        let situation = &self.situations[&(target, context)];
+        let tests = &self.tests[side.index()];
+        let key = plan.judge(goal, place, situation, |guard| tests.is_stuck(guard));
+        key.map(|key| key.rank())
+    }
+
+    /// What is to be done for a target.
+    fn situation(&mut self, target: usize, context: Context) -> &Situation {
+        let Target { side, goal, .. } = self.tables.targets[target];
+        let plan = &self.tables.sides[side.index()].plan;
+        let contexts = &self.contexts[side.index()];
+        self.situations
+            .entry((target, context))
+            .or_insert_with(|| plan.situation(goal, &contexts.get(context).values))
+    }
+
+    fn entered_change(&self, flip: &Flip) -> bool {
+        Side::BOTH.into_iter().any(|side| {
+            let at = side.index();
+            self.contexts[at].get(flip.contexts[at]).changed
+        })
+    }
+
+    /// How many blocks in which something was changed have run.
+    fn changed_blocks(&self, flip: &Flip) -> u32 {
+        let most = Side::BOTH.into_iter().map(|side| {
+            let at = side.index();
+            self.contexts[at].get(flip.contexts[at]).ran.len()
+        });
+        most.max().unwrap_or(0).min(u8::MAX.into()) as u32
+    }
+
+    /// Whether no difference can come from a flip: nothing that was changed has run before it
+    /// or can run after it, in either version.
+    fn irrelevant(&self, flip: &Flip) -> Option<Rule> {
+        // Where only one version decides, or has decided, the versions are not alike.
+        if flip.owner != Owner::Both || flip.after_difference || self.mistaken {
+            return None;
+        }
+        let [base, head] = flip.sites;
+        let partners = &self.tables.partners;
+        let alike = match flip.caller {
+            0 => partners.get(base as usize) == Some(&head),
+            // Inside the library, as called by base; head has come here in the same way.
+            _ => true,
+        };
+        if !alike || self.entered_change(flip) {
+            return None;
+        }
+        let mut before = false;
+        for side in Side::BOTH {
+            let mut place = self.place(side, flip)?;
+            if side == Side::Head && flip.caller != 0 {
+                let partner = *partners.get(flip.caller as usize)?;
+                if partner == 0 {
+                    return None;
+                }
+                place.caller = partner;
+            }
+            let outlook = self.tables.sides[side.index()].horizon.outlook(place)?;
+            if outlook.after {
+                return None;
+            }
+            before |= outlook.before;
+        }
+        Some(if before {
+            Rule::NoLongerChanged
+        } else {
+            Rule::NeverChanged
+        })
+    }
+
+    fn ordered(&mut self, order: Order, flip: &Flip) -> Advice {
+        self.arrivals += 1;
+        let rank = match order {
+            Order::DepthFirst => u32::MAX - self.arrivals,
+            Order::BreadthFirst => flip.depth,
+            Order::Random => self.random.draw() as u32,
+            Order::Coverage => 0,
+            Order::Distance => return self.by_distance(flip),
+        };
+        let bucket = Some(Bucket::Explore);
+        Advice::Try { rank, bucket }
+    }
+
+    /// As published: nearest first, and what has no say is never tried.
+    fn by_distance(&self, flip: &Flip) -> Advice {
+        let missing = self.missing.iter().map(|at| &self.tables.targets[*at]);
+        let distances = missing.filter_map(|target| {
+            let plan = &self.tables.sides[target.side.index()].plan;
+            let place = self.place(target.side, flip)?;
+            plan.goals[target.goal.0 as usize]
+                .distances
+                .of_branch(place)
+        });
+        match distances.min() {
+            Some(rank) => Advice::Try {
+                rank,
+                bucket: Some(Bucket::Reach),
+            },
+            None if self.missing.is_empty() => plain(None),
+            None => Advice::LeaveOut(Rule::NoSay),
+        }
+    }
+
+    /// A flip behind a change that leads to another one which has not come next yet.
+    fn continues_sequence(&mut self, flip: &Flip) -> Option<Advice> {
+        if !self.choice.has(Part::Sequences) {
+            return None;
+        }
+        let at = Side::Head.index();
+        let mut sequence = self.contexts[at].get(flip.contexts[at]).sequence.clone();
+        let last = *sequence.last()?;
+        let shown = self.sequences.get(&sequence) == Some(&true);
+        let targets = 0..self.tables.targets.len();
+        let next = targets.filter_map(|target| {
+            let change = self.tables.targets[target].change;
+            if change == last {
+                return None;
+            }
+            sequence.push(change);
+            let known = self.sequences.contains_key(&sequence);
+            sequence.pop();
+            if known { None } else { self.rank(target, flip) }
+        });
+        let rank = next.min()?;
+        // What was shown to differ is not closed, since another error may share it, but it waits.
+        let rank = rank.min(LATER - 1) + if shown { LATER } else { 0 };
+        Some(Advice::Try {
+            rank,
+            bucket: Some(Bucket::Sequence),
+        })
+    }
+
+    /// Whether the inputs given have been where a flip leads to.
+    fn is_covered(&self, flip: &Flip) -> bool {
+        self.choice.has(Part::Incremental)
+            && Side::BOTH.into_iter().all(|side| {
+                let at = side.index();
+                let block = self.place(side, flip).and_then(|place| {
+                    let leads_to = &self.tables.sides[at].leads_to;
+                    leads_to.get(&(place.site, place.side?))
+                });
+                block.is_some_and(|block| self.suite[at].contains(block))
+            })
+    }
+
+    fn towards_targets(&mut self, flip: &Flip) -> Advice {
+        if let Some(advice) = self.continues_sequence(flip) {
+            return advice;
+        }
+        let missing = self.missing.clone();
+        if let Some(&first) = missing.first()
+            && let Some(rank) = self.rank(first, flip)
+        {
+            let rank = rank.min(LATER - 1);
+            return reach(rank);
+        }
+        let others = missing.iter().skip(1);
+        let nearest = others.filter_map(|target| self.rank(*target, flip)).min();
+        if let Some(rank) = nearest {
+            return reach(LATER + rank.min(LATER - 1));
+        }
+        match (missing.is_empty(), self.entered_change(flip)) {
+            // What a change did may show up behind it, and the more so the more of it ran.
+            (_, true) => Advice::Try {
+                rank: 1 + u32::from(u8::MAX) - self.changed_blocks(flip),
+                bucket: Some(Bucket::Use),
+            },
+            (false, false) => reach(LAST),
+            (true, false) => Advice::Try {
+                rank: self.is_covered(flip).into(),
+                bucket: None,
+            },
+        }
+    }
+
+    /// Notes how near the runs have come.
+    fn note_progress(&mut self) {
+        let now = self.nearest;
+        let mut log = self.log.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if log.last().is_none_or(|step| now < step.left) && now != u32::MAX {
+            log.push(Step {
+                run: self.runs,
+                left: now,
+            });
+        }
+    }
+}
+
+/// How near the runs of a search came to its target, to be read beside it.
+#[derive(Clone, Debug, Default)]
+pub struct Log(Arc<Mutex<Vec<Step>>>);
+
+/// A run that came nearer than those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    pub run: u64,
+    /// Goals that were left, the target included.
+    pub left: u32,
+}
+
+impl Log {
+    pub fn steps(&self) -> Vec<Step> {
+        let steps = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        steps.clone()
+    }
+}
+
+/// Which branches of interest runs have come to, and which of them test the input.
+#[derive(Default)]
+struct Tests {
+    /// By block: a run has come there.
+    executed: HashMap<u32, bool>,
+    symbolic: HashSet<u32>,
+    /// Branches of interest.
+    guards: HashSet<u32>,
+}
+
+impl Tests {
+    fn new(plan: &Plan) -> Tests {
+        let guards = plan.goals.iter().flat_map(|goal| &goal.guards);
+        Tests {
+            executed: guards.clone().map(|guard| (guard.block, false)).collect(),
+            symbolic: HashSet::new(),
+            guards: guards.map(|guard| guard.branch).collect(),
+        }
+    }
+
+    fn is_stuck(&self, guard: &Guard) -> bool {
+        self.executed[&guard.block] && !self.symbolic.contains(&guard.branch)
+    }
+
+    /// Whether something new was learnt.
+    fn cover(&mut self, coverage: &[u8]) -> bool {
+        let mut is_new = false;
+        for (block, executed) in &mut self.executed {
+            let ran = coverage.get(*block as usize).is_some_and(|byte| *byte != 0);
+            is_new |= ran && !std::mem::replace(executed, *executed || ran);
+        }
+        is_new
+    }
+
+    fn see(&mut self, site: u32) -> bool {
+        self.guards.contains(&site) && self.symbolic.insert(site)
+    }
+}
+
+fn plain(bucket: Option<Bucket>) -> Advice {
+    Advice::Try { rank: 0, bucket }
+}
+
+fn reach(rank: u32) -> Advice {
+    Advice::Try {
+        rank,
+        bucket: Some(Bucket::Reach),
+    }
+}
+
+impl Guide for Guided {
+    fn advise(&mut self, flip: &Flip) -> Advice {
+        for side in Side::BOTH {
+            let at = side.index();
+            if self.tests[at].see(flip.sites[at]) {
+                self.epoch += 1;
+            }
+        }
+        if self.prunes
+            && let Some(rule) = self.irrelevant(flip)
+        {
+            return Advice::Discard(rule);
+        }
+        if let Some(order) = self.choice.order {
+            return self.ordered(order, flip);
+        }
+        // Where the versions part, or have parted, the search knows best.
+        if flip.owner != Owner::Both || flip.after_difference || !self.choice.has(Part::Reach) {
+            return plain(None);
+        }
+        self.towards_targets(flip)
+    }
+
+    fn learn(&mut self, run: &RunFacts<'_>) {
+        let entered = Side::BOTH.into_iter().any(|side| {
+            let at = side.index();
+            self.contexts[at].get(run.contexts[at]).changed
+        });
+        for side in Side::BOTH {
+            let at = side.index();
+            if self.tests[at].cover(run.coverage[at]) {
+                self.epoch += 1;
+            }
+        }
+        self.runs += 1;
+        self.note_progress();
+        if run.given && self.choice.has(Part::Incremental) {
+            for (suite, coverage) in self.suite.iter_mut().zip(run.coverage) {
+                let executed = (0u32..).zip(coverage).filter(|(_, byte)| **byte != 0);
+                suite.extend(executed.map(|(block, _)| block));
+            }
+        }
+        if self.choice.has(Part::Sequences) {
+            let sequence = self.sequence(Side::Head, run.contexts[1]);
+            for end in 1..=sequence.len() {
+                let shown = self.sequences.entry(sequence[..end].to_vec()).or_default();
+                *shown |= run.differs && end == sequence.len();
+            }
+        }
+        // Marks that are missing could be those of changes.
+        self.mistaken |= run.marks_cut || run.differs && !entered;
+        let targets = &self.tables.targets;
+        let before = self.missing.len();
+        self.missing.retain(|at| {
+            let target = &targets[*at];
+            let coverage = run.coverage[target.side.index()];
+            let ran = |block: &u32| coverage.get(*block as usize).is_some_and(|byte| *byte != 0);
+            !target.blocks.iter().any(ran)
+        });
+        if self.missing.len() != before {
+            self.epoch += 1;
+            self.turn = 0;
+        }
+        let Some(&first) = self.missing.first() else {
+            return;
+        };
+        self.turn += 1;
+        self.spent[first] += 1;
+        if self.spent[first] >= PATIENCE {
+            self.missing.remove(0);
+            self.epoch += 1;
+            self.turn = 0;
+        } else if self.missing.len() > 1 && self.turn >= TURN.max(self.spent[first] / 4) {
+            self.missing.rotate_left(1);
+            self.epoch += 1;
+            self.turn = 0;
+        }
+    }
+
+    fn enter(&mut self, side: Side, context: Context, block: u32) -> Context {
+        let table = &self.tables.sides[side.index()];
+        self.contexts[side.index()].enter(&table.plan, &table.meaning, context, block)
+    }
+
+    fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    fn is_mistaken(&self) -> bool {
+        self.prunes && self.mistaken
+    }
+
+    fn progress(&mut self, contexts: [Context; 2]) -> u32 {
+        let Some(&target) = self.missing.first() else {
+            return u32::MAX;
+        };
+        let side = self.tables.targets[target].side;
+        let left = self.situation(target, contexts[side.index()]).left();
+        self.nearest = self.nearest.min(left);
+        left
+    }
+
+    fn best_length(&self, flip: &Flip) -> Option<u64> {
+        let &target = self.missing.first()?;
+        let side = self.tables.targets[target].side;
+        let at = side.index();
+        let situation = self.situations.get(&(target, flip.contexts[at]))?;
+        let place = self.place(side, flip)?;
+        let plan = &self.tables.sides[at].plan;
+        plan.wanted(place, situation, |guard| self.tests[at].is_stuck(guard))
+    }
+
+    fn wants_other_way(&mut self, flip: &Flip) -> bool {
+        if !self.choice.has(Part::Correlation) || self.choice.order.is_some() {
+            return false;
+        }
+        let targets = self.missing.iter().map(|at| &self.tables.targets[*at]);
+        let mut towards = targets.map(|target| {
+            let plan = &self.tables.sides[target.side.index()].plan;
+            let place = self.place(target.side, flip);
+            place.is_some_and(|place| plan.leads(target.goal, place))
+        });
+        towards.any(|leads| leads)
+    }
+
+    fn depends(&self, flip: &Flip, sites: [u32; 2], caller: u32) -> bool {
+        // How long the input is, and what the library looks at, is decided on the way, not for
+        // its own sake.
+        if caller != 0 {
+            return false;
+        }
+        Side::BOTH.into_iter().any(|side| {
+            let at = side.index();
+            let slices = &self.tables.sides[at].slices;
+            match slices.get(&flip.sites[at]) {
+                Some(slice) => sites[at] != 0 && slice.contains(&sites[at]),
+                None => sites[at] != 0 && flip.sites[at] != 0,
+            }
+        })
+    }
+
+    fn sequence(&self, side: Side, context: Context) -> Vec<u32> {
+        self.contexts[side.index()].get(context).sequence.clone()
+    }
+}

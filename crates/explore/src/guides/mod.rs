@@ -1,0 +1,20 @@
+//! The guides of a search: what they know is worked out before it from the two
+//! programs and kept in plain tables; what they say is an order of flips, and which of
+//! them cannot bring anything.
+
+pub mod choice;
+mod conditions;
+mod context;
+mod definitions;
+mod distance;
+mod facts;
+mod guided;
+mod modified;
+mod plan;
+mod planner;
+mod prune;
+mod survey;
+
+pub use choice::{Choice, ChoiceError, Order, Part};
+pub use guided::{Guided, Log, Step};
+pub use survey::{Survey, Surveyed, survey};

@@ -1,0 +1,133 @@
+//! What of a change really does something, and where.
+
+use crate::runner::Side;
+use changeling_changes::{Change, ChangeSet, Subject};
+use changeling_program::{BlockId, Operation, Program, Site, Value};
+
+/// Both programs and what changed between them.
+#[derive(Clone, Copy)]
+pub struct Pair<'a> {
+    pub programs: [&'a Program; 2],
+    pub changes: &'a ChangeSet,
+}
+
+impl Pair<'_> {
+    pub fn modified<'c>(&self, change: &'c Change, side: Side) -> &'c [Site] {
+        match side {
+            Side::Base => &change.base.modified,
+            Side::Head => &change.head.modified,
+        }
+    }
+
+    /// Whether every change is tied to instructions. One of what runs before `main`, or of contents
+    /// that nothing refers to, is not.
+    pub fn is_complete(&self) -> bool {
+        self.changes.changes.iter().all(|change| {
+            let tied = !change.base.modified.is_empty() || !change.head.modified.is_empty();
+            let hidden = match &change.subject {
+                Subject::Code => false,
+                Subject::Global { name, .. } => name.starts_with("llvm."),
+            };
+            tied && !hidden
+        })
+    }
+
+    fn partner(&self, side: Side, site: Site) -> Option<Site> {
+        match side {
+            Side::Base => self.changes.sites.head(site),
+            Side::Head => self.changes.sites.base(site),
+        }
+    }
+
+    /// Sites of a version such that, as long as none of them runs in either version, both do
+    /// the same. A phi that was modified is as before where it is entered by an edge that brings
+    /// what it brought; one without a partner is seen only through what uses it.
+    pub fn effective(&self, change: &Change, side: Side) -> Vec<Site> {
+        let program = self.programs[side.index()];
+        let mut sites = Vec::new();
+        for &site in self.modified(change, side) {
+            let instruction = program.instruction(site);
+            let Operation::Phi { incoming } = &instruction.operation else {
+                sites.push(site);
+                continue;
+            };
+            let Some(partner) = self.partner(side, site) else {
+                continue;
+            };
+            for (&value, &from) in instruction.operands.iter().zip(incoming) {
+                let end = program.terminator(from);
+                if !self.same_edge(change, side, (value, end), partner) {
+                    sites.push(end);
+                }
+            }
+        }
+        sites.sort_unstable();
+        sites.dedup();
+        sites
+    }
+
+    /// Whether the other version's phi gets the same by the same edge.
+    fn same_edge(&self, change: &Change, side: Side, edge: (Value, Site), partner: Site) -> bool {
+        let (value, end) = edge;
+        let other = self.programs[side.other().index()];
+        let Operation::Phi { incoming } = &other.instruction(partner).operation else {
+            return false;
+        };
+        let Some(other_end) = self.partner(side, end) else {
+            return false;
+        };
+        let modified = |side: Side, site: Site| self.modified(change, side).contains(&site);
+        if modified(side, end) || modified(side.other(), other_end) {
+            return false;
+        }
+        let edges = other.instruction(partner).operands.iter().zip(incoming);
+        let mut same = edges.filter(|(_, from)| other.terminator(**from) == other_end);
+        same.any(|(other_value, _)| self.same_value(side, value, *other_value))
+    }
+
+    fn same_value(&self, side: Side, own: Value, other: Value) -> bool {
+        let [program, other_program] = [side, side.other()].map(|s| self.programs[s.index()]);
+        match (own, other) {
+            (Value::Result(own), Value::Result(other)) => self.partner(side, own) == Some(other),
+            (Value::Argument(own), Value::Argument(other)) => own == other,
+            (Value::Constant(own), Value::Constant(other)) => {
+                let both = [program.constant(own), other_program.constant(other)];
+                match both.map(plain) {
+                    [Some(own), Some(other)] => own == other,
+                    _ => false,
+                }
+            }
+            (Value::Global(own), Value::Global(other)) => {
+                program.global(own).symbol == other_program.global(other).symbol
+            }
+            (Value::Function(own), Value::Function(other)) => {
+                program.function(own).symbol == other_program.function(other).symbol
+            }
+            _ => false,
+        }
+    }
+
+    /// Blocks that have to run for the change to do something, in the version.
+    pub fn doing_blocks(&self, change: &Change, side: Side) -> Vec<BlockId> {
+        let program = self.programs[side.index()];
+        let sites = self.effective(change, side);
+        let mut blocks: Vec<BlockId> = sites
+            .iter()
+            .map(|site| program.instruction(*site).block)
+            .collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        blocks
+    }
+}
+
+/// Constants that can be compared without their program.
+fn plain(constant: &changeling_program::Constant) -> Option<(u128, bool)> {
+    use changeling_program::Constant;
+    match constant {
+        Constant::Integer { bits, .. } => Some((*bits, false)),
+        Constant::Null { .. } | Constant::Zero { .. } => Some((0, false)),
+        Constant::Undefined { .. } => Some((0, true)),
+        _ => None,
+    }
+}

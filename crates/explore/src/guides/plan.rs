@@ -1,0 +1,400 @@
+//! What has to happen before a target can run, as plain tables.
+//!
+//! The way to a target may lead over branches that the input does not decide
+//! directly, such as `state == 3`. Which of the *definitions* of such a variable ran
+//! last is known from the marks of a path; those that would satisfy the branch
+//! are goals of their own, with needs of their own, and so on. How many goals are
+//! left is what a flip is judged by first; only then comes the distance.
+
+use std::collections::{BTreeMap, HashMap};
+
+/// A variable: everything that can define one value that a branch tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Web(pub u32);
+
+/// Number of a goal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct GoalId(pub u32);
+
+/// A place that is to run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Goal {
+    /// Its number among the coverage bytes; none if it has none.
+    pub block: Option<u32>,
+    /// All of these must hold.
+    pub needs: Vec<Need>,
+    /// The branches before it whose conditions come from outside of the program.
+    pub guards: Vec<Guard>,
+    /// One of these must run, if there are any: what calls the function around it.
+    pub callers: Vec<GoalId>,
+    pub distances: Distances,
+}
+
+/// A branch that is decided by what a call of something outside of the program gave. If the
+/// input does not show up in its condition, then other results of the call are needed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guard {
+    pub branch: u32,
+    /// The coverage byte of the branch's block.
+    pub block: u32,
+    /// Sites of such calls.
+    pub calls: Vec<u32>,
+    /// A result that would do.
+    pub wanted: Option<u64>,
+}
+
+/// A variable must have one of some values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Need {
+    pub web: Web,
+    pub values: Vec<u64>,
+    /// Definitions that bring such a value, or one that is not known.
+    pub by: Vec<GoalId>,
+}
+
+/// How many decisions lie between a place and the goal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Distances {
+    /// By the site of a branch: distance, and which of its sides lead there, as bits.
+    pub branches: HashMap<u32, (u32, u64)>,
+    /// By the site of a call whose insides are not part of the program.
+    pub calls: HashMap<u32, u32>,
+}
+
+/// One version's goals.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    pub goals: Vec<Goal>,
+    /// What the variables are at the start; `None` if that is not known.
+    pub initial: Vec<Option<u64>>,
+    /// What entering a block makes of variables.
+    pub effects: BTreeMap<u32, Vec<(Web, Option<u64>)>>,
+}
+
+/// What variables are on a path, as far as it is known.
+pub type Values = Vec<Option<u64>>;
+
+/// Further than anything.
+const NEVER: u32 = u32::MAX;
+
+impl Plan {
+    pub fn enter(&self, values: &mut Values, block: u32) {
+        for &(web, value) in self.effects.get(&block).into_iter().flatten() {
+            values[web.0 as usize] = value;
+        }
+    }
+
+    /// For each goal: how many other goals have to be reached before it can be. `None`
+    /// if no order of goals leads to it.
+    pub fn left(&self, values: &Values) -> Vec<Option<u32>> {
+        let mut left = vec![NEVER; self.goals.len()];
+        loop {
+            let mut changed = false;
+            for (at, goal) in self.goals.iter().enumerate() {
+                let now = self.left_for(goal, values, &left);
+                if now < left[at] {
+                    left[at] = now;
+                    changed = true;
+                }
+            }
+            if !changed {
+                let known = |left: u32| (left != NEVER).then_some(left);
+                return left.into_iter().map(known).collect();
+            }
+        }
+    }
+
+    fn left_for(&self, goal: &Goal, values: &Values, left: &[u32]) -> u32 {
+        let nearest = |list: &[GoalId]| {
+            let list = list.iter().map(|id| left[id.0 as usize]);
+            list.min().unwrap_or(NEVER)
+        };
+        let mut sum = 0u32;
+        for need in goal.needs.iter().filter(|need| !need.holds(values)) {
+            sum = sum.saturating_add(nearest(&need.by).saturating_add(1));
+        }
+        if !goal.callers.is_empty() {
+            sum = sum.saturating_add(nearest(&goal.callers));
+        }
+        sum
+    }
+
+    /// What reaching each goal would be good for.
+    pub fn situation(&self, target: GoalId, values: &Values) -> Situation {
+        let now = self.left(values);
+        let helpful = self.leading_to(target);
+        let before = now[target.0 as usize];
+        let after = (0u32..).zip(&self.goals).map(|(at, goal)| {
+            let id = GoalId(at);
+            // Something else has to come first.
+            if now[at as usize] != Some(0) || !helpful[at as usize] {
+                return None;
+            }
+            if id == target {
+                return Some(0);
+            }
+            let after = self.left_after(goal, values, target)? + 1;
+            before.is_none_or(|before| after <= before).then_some(after)
+        });
+        Situation {
+            after: after.collect(),
+            left: before.map_or(UNPLANNED, |before| before + 1),
+        }
+    }
+
+    /// How good it is for `target` if a decision is made otherwise. Smaller is better;
+    /// `None` if it has no say.
+    ///
+    /// `is_stuck`: a branch was tested, and its condition did not depend on the input.
+    pub fn judge(
+        &self,
+        target: GoalId,
+        place: Place,
+        situation: &Situation,
+        is_stuck: impl Fn(&Guard) -> bool,
+    ) -> Option<Key> {
+        let goals = self.goals.iter().zip(&situation.after);
+        let keys = goals.filter_map(|(goal, after)| {
+            let after = (*after)?;
+            let mut stuck = goal
+                .guards
+                .iter()
+                .filter(|guard| is_stuck(guard))
+                .peekable();
+            if stuck.peek().is_none() {
+                let (goals, distance) = (after, goal.distances.of(place)?);
+                return Some(Key { goals, distance });
+            }
+            let call = if place.caller != 0 {
+                place.caller
+            } else {
+                place.site
+            };
+            if stuck.any(|guard| guard.calls.contains(&call)) {
+                let (goals, distance) = (after, 0);
+                return Some(Key { goals, distance });
+            }
+            let (goals, distance) = (after + 1, goal.distances.of(place)?);
+            Some(Key { goals, distance })
+        });
+        keys.min().or_else(|| {
+            // Nothing that is next, but the place may still lead there.
+            let distance = self.goals[target.0 as usize].distances.of(place)?;
+            let goals = situation.left;
+            Some(Key { goals, distance })
+        })
+    }
+
+    /// What the call at a decision's place should give so that a branch before what is next goes
+    /// the right way.
+    pub fn wanted(
+        &self,
+        place: Place,
+        situation: &Situation,
+        is_stuck: impl Fn(&Guard) -> bool,
+    ) -> Option<u64> {
+        let call = if place.caller != 0 {
+            place.caller
+        } else {
+            place.site
+        };
+        let next = self.goals.iter().zip(&situation.after);
+        let mut next: Vec<_> = next
+            .filter_map(|(goal, after)| Some(((*after)?, goal)))
+            .collect();
+        next.sort_by_key(|(after, _)| *after);
+        let guards = next.iter().flat_map(|(_, goal)| &goal.guards);
+        let mut guards = guards.filter(|guard| is_stuck(guard) && guard.calls.contains(&call));
+        guards.find_map(|guard| guard.wanted)
+    }
+
+    fn left_after(&self, goal: &Goal, values: &Values, target: GoalId) -> Option<u32> {
+        let mut values = values.clone();
+        self.enter(&mut values, goal.block?);
+        self.left(&values)[target.0 as usize]
+    }
+
+    /// Whether the side of a decision leads to the target or to something it needs.
+    pub fn leads(&self, target: GoalId, place: Place) -> bool {
+        let helpful = self.leading_to(target);
+        let mut goals = self.goals.iter().zip(helpful);
+        goals.any(|(goal, helpful)| {
+            let leads = |&(_, sides): &(u32, u64)| {
+                place
+                    .side
+                    .is_some_and(|side| sides >> side.min(63) & 1 == 1)
+            };
+            helpful && goal.distances.branches.get(&place.site).is_some_and(leads)
+        })
+    }
+
+    /// Goals that lead to `target`, itself included.
+    pub fn leading_to(&self, target: GoalId) -> Vec<bool> {
+        let mut leads = vec![false; self.goals.len()];
+        let mut work = vec![target];
+        leads[target.0 as usize] = true;
+        while let Some(id) = work.pop() {
+            let goal = &self.goals[id.0 as usize];
+            let needed = goal.needs.iter().flat_map(|need| &need.by);
+            for &next in needed.chain(&goal.callers) {
+                if !std::mem::replace(&mut leads[next.0 as usize], true) {
+                    work.push(next);
+                }
+            }
+        }
+        leads
+    }
+}
+
+/// Goals that are left when no order of them is known.
+const UNPLANNED: u32 = 500;
+
+/// What is to be done at some values of the variables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Situation {
+    /// For each goal that can be the next: how many are left once it is reached.
+    after: Vec<Option<u32>>,
+    /// How many are left now.
+    left: u32,
+}
+
+impl Situation {
+    /// How many goals are left, the target included.
+    pub fn left(&self) -> u32 {
+        self.left
+    }
+}
+
+/// How good a flip is: first the goals left after it, then the decisions to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    pub goals: u32,
+    pub distance: u32,
+}
+
+impl Key {
+    pub fn rank(self) -> u32 {
+        self.goals.min(0xffff) << 12 | self.distance.min(0xfff)
+    }
+}
+
+/// Where a decision is made, and which side of it is to be tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub site: u32,
+    pub caller: u32,
+    /// Position among the branch's sides, if it is known.
+    pub side: Option<u32>,
+}
+
+impl Distances {
+    /// Twice the number of decisions; a side that does not lead there itself comes
+    /// after one that does.
+    pub fn of(&self, place: Place) -> Option<u32> {
+        if place.caller != 0 {
+            return self.calls.get(&place.caller).map(|distance| 2 * distance);
+        }
+        match self.branches.get(&place.site) {
+            Some(&(distance, sides)) => {
+                let leads = place.side.is_none_or(|side| sides >> side.min(63) & 1 == 1);
+                Some(2 * distance + u32::from(!leads))
+            }
+            None => self.calls.get(&place.site).map(|distance| 2 * distance),
+        }
+    }
+
+    /// Without looking at sides.
+    pub fn of_branch(&self, place: Place) -> Option<u32> {
+        let site = if place.caller != 0 {
+            place.caller
+        } else {
+            place.site
+        };
+        let branch = self.branches.get(&site).map(|(distance, _)| *distance);
+        branch.or_else(|| self.calls.get(&site).copied())
+    }
+}
+
+impl Need {
+    /// A value that is not known may be the right one.
+    pub fn holds(&self, values: &Values) -> bool {
+        values[self.web.0 as usize].is_none_or(|value| self.values.contains(&value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A state that must go from 0 over 1 and 2 to 3, as in `TestMe`: goal n sets it to n
+    /// and needs n - 1; goal 0 is the target and needs 3.
+    fn machine() -> Plan {
+        let need = |value: u32| Need {
+            web: Web(0),
+            values: vec![value.into()],
+            by: vec![GoalId(value)],
+        };
+        let goal = |needs: Vec<Need>, block: u32, site: u32| Goal {
+            block: Some(block),
+            needs,
+            guards: Vec::new(),
+            callers: Vec::new(),
+            distances: Distances {
+                branches: [(site, (1, 1)), (99, (3, 1))].into(),
+                calls: HashMap::new(),
+            },
+        };
+        Plan {
+            goals: vec![
+                goal(vec![need(3)], 10, 40),
+                goal(vec![], 11, 41),
+                goal(vec![need(1)], 12, 42),
+                goal(vec![need(2)], 13, 43),
+            ],
+            initial: vec![Some(0)],
+            effects: (11..14u32)
+                .map(|block| (block, vec![(Web(0), Some(u64::from(block) - 10))]))
+                .collect(),
+        }
+    }
+
+    fn judge(plan: &Plan, state: u64, site: u32) -> Option<Key> {
+        let situation = plan.situation(GoalId(0), &vec![Some(state)]);
+        let place = Place {
+            site,
+            caller: 0,
+            side: Some(0),
+        };
+        plan.judge(GoalId(0), place, &situation, |_| false)
+    }
+
+    #[test]
+    fn goals_are_counted_from_where_the_path_is() {
+        let plan = machine();
+        let left = |state| plan.left(&vec![Some(state)])[0];
+        assert_eq!([0, 1, 2, 3].map(left), [Some(3), Some(2), Some(1), Some(0)]);
+        // An unknown value may be the right one.
+        assert_eq!(plan.left(&vec![None])[0], Some(0));
+    }
+
+    #[test]
+    fn a_flip_is_good_if_it_reaches_the_next_goal() {
+        let plan = machine();
+        let key = |goals, distance| Some(Key { goals, distance });
+        assert_eq!(judge(&plan, 0, 41), key(3, 2));
+        assert_eq!(judge(&plan, 1, 42), key(2, 2));
+        // The loop's condition is further away from the same goal.
+        assert_eq!(judge(&plan, 1, 99), key(2, 6));
+        assert_eq!(judge(&plan, 3, 40), key(0, 2));
+        // At state 2, going back to 1 is no progress; it has no say.
+        assert_eq!(judge(&plan, 2, 41), None);
+    }
+
+    #[test]
+    fn without_an_order_of_goals_the_distance_remains() {
+        let mut plan = machine();
+        plan.goals[3].needs[0].by.clear();
+        assert_eq!(plan.left(&vec![Some(0)])[0], None);
+        assert_eq!(judge(&plan, 0, 40).map(|key| key.goals), Some(UNPLANNED));
+    }
+}

@@ -1,0 +1,245 @@
+//! From a version's program to its goals: backward chaining from the targets over the
+//! branches that guard them and the definitions that can satisfy these.
+
+use super::conditions::{Demand, demands};
+use super::definitions::{Definition, Definitions, Spot, definitions};
+use super::distance::Surveyor;
+use super::facts::{Facts, TooLong};
+use super::plan::{Goal, GoalId, Guard, Need, Plan, Web};
+use changeling_analysis::Graphs;
+use changeling_program::{FunctionId, Site, Value};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+/// More goals are not followed; what lies behind them counts as free.
+const MOST_GOALS: usize = 160;
+/// A function called from more places is not traced back to them.
+const MOST_CALLERS: usize = 8;
+
+pub struct Planner<'a, 'p> {
+    facts: &'a Facts<'p>,
+    surveyor: Surveyor<'a, 'p>,
+    starts: Vec<FunctionId>,
+    plan: Plan,
+    known: HashMap<Spot, GoalId>,
+    webs: HashMap<(Vec<Definition>, Option<u64>), Web>,
+    sources: HashMap<(FunctionId, Value), Option<Definitions>>,
+    work: VecDeque<(GoalId, Spot)>,
+    /// Look for goals before the targets.
+    chain: bool,
+}
+
+impl<'a, 'p> Planner<'a, 'p> {
+    pub fn new(facts: &'a Facts<'p>, chain: bool) -> Planner<'a, 'p> {
+        Planner {
+            facts,
+            surveyor: Surveyor::new(facts),
+            starts: Graphs::starts(facts.program),
+            plan: Plan::default(),
+            known: HashMap::new(),
+            webs: HashMap::new(),
+            sources: HashMap::new(),
+            work: VecDeque::new(),
+            chain,
+        }
+    }
+
+    /// A goal that is reached when one of the spots is.
+    pub fn target(&mut self, spots: &[Spot]) -> Result<GoalId, TooLong> {
+        let id = match spots {
+            [spot] => match self.known.get(spot) {
+                Some(&id) => id,
+                None => self.add(*spot),
+            },
+            _ => {
+                let goal = Goal {
+                    distances: self.surveyor.distances(spots),
+                    ..Goal::default()
+                };
+                self.plan.goals.push(goal);
+                GoalId(self.plan.goals.len() as u32 - 1)
+            }
+        };
+        while let Some((id, spot)) = self.work.pop_front() {
+            self.facts.check_time()?;
+            self.plan.goals[id.0 as usize].distances = self.surveyor.distances(&[spot]);
+            if self.chain {
+                self.look_behind(id, spot);
+            }
+        }
+        Ok(id)
+    }
+
+    pub fn finish(self) -> Plan {
+        self.plan
+    }
+
+    fn goal(&mut self, spot: Spot) -> Option<GoalId> {
+        if let Some(&id) = self.known.get(&spot) {
+            return Some(id);
+        }
+        (self.plan.goals.len() < MOST_GOALS).then(|| self.add(spot))
+    }
+
+    fn add(&mut self, spot: Spot) -> GoalId {
+        let id = GoalId(self.plan.goals.len() as u32);
+        self.plan.goals.push(Goal {
+            block: self.facts.number_of(spot),
+            ..Goal::default()
+        });
+        self.known.insert(spot, id);
+        self.work.push_back((id, spot));
+        id
+    }
+
+    fn look_behind(&mut self, id: GoalId, spot: Spot) {
+        let program = self.facts.program;
+        let function = program.block(spot.block).function;
+        let mut needs: BTreeMap<Web, Need> = BTreeMap::new();
+        let mut guards = Vec::new();
+        for (branch, side) in self.guards(spot) {
+            for demand in demands(program, branch, side as usize) {
+                guards.extend(self.guard(function, branch, &demand));
+                if let Some(need) = self.need(function, &demand) {
+                    // The variable may change between two branches: the nearer one counts.
+                    needs.entry(need.web).or_insert(need);
+                }
+            }
+        }
+        let callers = self.callers(function);
+        let goal = &mut self.plan.goals[id.0 as usize];
+        goal.needs = needs.into_values().collect();
+        goal.guards = guards;
+        goal.callers = callers;
+    }
+
+    /// The sides of branches that every way through the function to the spot takes, the
+    /// nearest first.
+    fn guards(&self, spot: Spot) -> Vec<(Site, u32)> {
+        let facts = self.facts;
+        let program = facts.program;
+        let end = program.terminator(spot.block);
+        let mut guards: Vec<(Site, u32)> = spot.side.map(|side| (end, side)).into_iter().collect();
+        let function = program.block(spot.block).function;
+        let flow = facts.graphs.flow.function(function);
+        let dominators = facts.dominators(function);
+        let segment = facts
+            .graphs
+            .flow
+            .segment_of(program.block(spot.block).first);
+        let mut node = flow.node(segment);
+        if !dominators.is_reachable(node) {
+            return guards;
+        }
+        loop {
+            if let [before] = flow.graph.predecessors(node)[..] {
+                let last = facts.graphs.flow.segment(flow.segment(before)).last;
+                let targets = facts.graphs.flow.targets(program, last);
+                let leads = targets.iter().position(|id| *id == flow.segment(node));
+                if let Some(side) = leads.filter(|_| program.instruction(last).decides()) {
+                    guards.push((last, side as u32));
+                }
+            }
+            match dominators.immediate(node) {
+                Some(above) if above != node => node = above,
+                _ => return guards,
+            }
+        }
+    }
+
+    fn sources(&mut self, function: FunctionId, value: Value) -> Option<Definitions> {
+        let facts = self.facts;
+        let sources = self.sources.entry((function, value));
+        let sources = sources.or_insert_with(|| definitions(facts, function, value));
+        sources.clone()
+    }
+
+    fn guard(&mut self, function: FunctionId, branch: Site, demand: &Demand) -> Option<Guard> {
+        let sources = self.sources(function, demand.value)?;
+        let mut calls: Vec<u32> = sources
+            .list
+            .iter()
+            .filter_map(|d| Some(d.call?.0))
+            .collect();
+        calls.sort_unstable();
+        calls.dedup();
+        let block = self.facts.covered_by(branch)?;
+        (!calls.is_empty()).then_some(Guard {
+            branch: branch.0,
+            block,
+            calls,
+            wanted: demand.test.example(),
+        })
+    }
+
+    fn need(&mut self, function: FunctionId, demand: &Demand) -> Option<Need> {
+        let sources = self.sources(function, demand.value)?;
+        let holds = |definition: &Definition| definition.value.is_none_or(|v| demand.test.holds(v));
+        let constants: Vec<u64> = sources.list.iter().filter_map(|d| d.value).collect();
+        // What no definition can change, or none breaks, is not worth a goal.
+        if constants.is_empty()
+            || sources.list.iter().all(holds)
+                && sources.initial.is_none_or(|v| demand.test.holds(v))
+        {
+            return None;
+        }
+        let web = self.web(&sources);
+        let known = constants.into_iter().chain(sources.initial);
+        let mut values: Vec<u64> = known.filter(|value| demand.test.holds(*value)).collect();
+        values.sort_unstable();
+        values.dedup();
+        let mut by: Vec<GoalId> = Vec::new();
+        for definition in sources.list.iter().filter(|definition| holds(definition)) {
+            // A goal that is not followed any more would count as impossible.
+            by.push(self.goal(definition.spot)?);
+        }
+        by.sort_unstable();
+        by.dedup();
+        Some(Need { web, values, by })
+    }
+
+    fn web(&mut self, sources: &Definitions) -> Web {
+        let key = (sources.list.clone(), sources.initial);
+        if let Some(&web) = self.webs.get(&key) {
+            return web;
+        }
+        let web = Web(self.plan.initial.len() as u32);
+        self.webs.insert(key, web);
+        // Before any definition has run, the first one is the best guess.
+        let first = sources.list.iter().min_by_key(|d| d.spot.block);
+        let initial = sources.initial.or(first.and_then(|d| d.value));
+        self.plan.initial.push(initial);
+        let mut effects: BTreeMap<u32, Option<u64>> = BTreeMap::new();
+        for definition in &sources.list {
+            let Some(block) = self.facts.number_of(definition.spot) else {
+                continue;
+            };
+            // A block with several definitions says nothing about which one it was.
+            effects
+                .entry(block)
+                .and_modify(|value| *value = value.filter(|v| Some(*v) == definition.value))
+                .or_insert(definition.value);
+        }
+        for (block, value) in effects {
+            let list = self.plan.effects.entry(block).or_default();
+            list.push((web, value));
+        }
+        web
+    }
+
+    fn callers(&mut self, function: FunctionId) -> Vec<GoalId> {
+        if self.starts.contains(&function) {
+            return Vec::new();
+        }
+        let facts = self.facts;
+        let sites: Vec<Site> = facts.graphs.calls.callers(function).collect();
+        if sites.len() > MOST_CALLERS {
+            return Vec::new();
+        }
+        let spots = sites.into_iter().map(|site| Spot {
+            block: facts.program.instruction(site).block,
+            side: None,
+        });
+        let goals: Option<Vec<GoalId>> = spots.map(|spot| self.goal(spot)).collect();
+        goals.unwrap_or_default()
+    }
+}

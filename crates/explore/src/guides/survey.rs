@@ -1,0 +1,279 @@
+//! Works out what the guides need to know, from two programs and what changed between
+//! them.
+
+use super::choice::{Choice, Order, Part};
+use super::context::Meaning;
+use super::definitions::Spot;
+use super::distance::switch_sides;
+use super::facts::{Facts, TooLong};
+use super::guided::{Guided, SideTable, Tables, Target};
+use super::modified::Pair;
+use super::plan::Plan;
+use super::planner::Planner;
+use super::prune::Horizon;
+use crate::runner::Side;
+use changeling_analysis::{Graphs, Slicer};
+use changeling_changes::{Change, ChangeSet};
+use changeling_program::{BlockId, Program, Site};
+use changeling_trace::sites::SiteTable;
+use std::collections::{HashMap, HashSet};
+use std::time::Instant;
+
+/// What is looked at.
+pub struct Survey<'a> {
+    pub programs: [&'a Program; 2],
+    pub changes: &'a ChangeSet,
+    pub sites: [&'a SiteTable; 2],
+    pub choice: Choice,
+    /// Nothing but the two programs decides what the versions do: all of their code is known, and
+    /// they are linked alike.
+    pub complete: bool,
+    /// Sites of head that should run, instead of what was changed.
+    pub aim: Vec<Site>,
+    /// Seed of random orders.
+    pub seed: u64,
+    pub deadline: Option<Instant>,
+}
+
+/// The guide, and what the runs must be watched for.
+pub struct Surveyed {
+    pub guide: Guided,
+    /// Blocks of base and head whose beginnings must be marked.
+    pub watched: [Vec<u32>; 2],
+    /// Blocks of head that it aims at.
+    pub aimed: Vec<u32>,
+    /// What the user should know, such as changes that no input can reach.
+    pub notes: Vec<String>,
+}
+
+/// With more changed blocks than this, those of a change are one target.
+const MOST_BLOCKS: usize = 64;
+/// Targets beyond this are not aimed at.
+const MOST_TARGETS: usize = 256;
+
+pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
+    let mut notes = Vec::new();
+    let mut sides = Vec::new();
+    let mut targets = Vec::new();
+    let pair = Pair {
+        programs: survey.programs,
+        changes: survey.changes,
+    };
+    let grouped = {
+        let all = survey.changes.changes.iter();
+        let blocks = all.map(|change| pair.doing_blocks(change, Side::Head).len());
+        blocks.sum::<usize>() > MOST_BLOCKS
+    };
+    for side in Side::BOTH {
+        let at = side.index();
+        let program = survey.programs[at];
+        let graphs = Graphs::new(program);
+        let facts = Facts::new(program, &graphs, survey.sites[at], survey.deadline)?;
+        let live = graphs.calls.reachable(program, &Graphs::starts(program));
+        let mut planner = Planner::new(&facts, survey.choice.has(Part::Subgoals));
+        let wanted = survey.choice.has(Part::Reach) || survey.choice.order == Some(Order::Distance);
+        for change in survey.changes.changes.iter().filter(|_| wanted) {
+            let blocks = aims(&pair, change, side);
+            let dead = |block: &BlockId| !live[program.block(*block).function.index()];
+            if !blocks.is_empty() && blocks.iter().all(dead) {
+                notes.push(unreachable(program, change, side));
+                continue;
+            }
+            let groups: Vec<Vec<BlockId>> = if grouped {
+                vec![blocks]
+            } else {
+                blocks.into_iter().map(|block| vec![block]).collect()
+            };
+            for blocks in groups.into_iter().filter(|blocks| !blocks.is_empty()) {
+                if targets.len() >= MOST_TARGETS {
+                    break;
+                }
+                let spot = |block: &BlockId| Spot {
+                    block: *block,
+                    side: None,
+                };
+                let spots: Vec<Spot> = blocks.iter().map(spot).collect();
+                targets.push(Target {
+                    change: change.id.0,
+                    side,
+                    goal: planner.target(&spots)?,
+                    blocks: blocks.iter().filter_map(|b| facts.number(*b)).collect(),
+                });
+            }
+        }
+        if side == Side::Head && !survey.aim.is_empty() {
+            let mut blocks: Vec<BlockId> = survey
+                .aim
+                .iter()
+                .map(|site| program.instruction(*site).block)
+                .collect();
+            blocks.sort_unstable();
+            blocks.dedup();
+            let spots: Vec<Spot> = blocks
+                .iter()
+                .map(|block| Spot {
+                    block: *block,
+                    side: None,
+                })
+                .collect();
+            targets.push(Target {
+                change: 0,
+                side,
+                goal: planner.target(&spots)?,
+                blocks: blocks.iter().filter_map(|b| facts.number(*b)).collect(),
+            });
+        }
+        let plan = planner.finish();
+        let meaning = meaning(&facts, &pair, side);
+        let mut watched: Vec<u32> = plan.effects.keys().copied().collect();
+        watched.extend(meaning.changed.iter().chain(meaning.nodes.keys()));
+        watched.sort_unstable();
+        watched.dedup();
+        let slices = if survey.choice.has(Part::Correlation) {
+            slices(&facts, &plan)
+        } else {
+            HashMap::new()
+        };
+        let horizon = if survey.choice.has(Part::Prune) {
+            let all = survey.changes.changes.iter();
+            let changed: Vec<Site> = all
+                .flat_map(|change| pair.effective(change, side))
+                .collect();
+            Horizon::new(&facts, &changed)
+        } else {
+            Horizon::default()
+        };
+        sides.push(SideTable {
+            leads_to: leads_to(&facts),
+            horizon,
+            slices,
+            switches: switch_sides(&facts),
+            plan,
+            meaning,
+            watched,
+        });
+    }
+    let sides: [SideTable; 2] = sides
+        .try_into()
+        .unwrap_or_else(|_| unreachable!("one table per version"));
+    let of_head = targets.iter().filter(|target| target.side == Side::Head);
+    let aimed = of_head.flat_map(|target| target.blocks.clone()).collect();
+    let watched = sides.each_ref().map(|side| side.watched.clone());
+    let tables = Tables {
+        sides,
+        targets,
+        partners: partners(&pair),
+        complete: survey.complete && pair.is_complete(),
+    };
+    Ok(Surveyed {
+        guide: Guided::new(tables, survey.choice.clone(), survey.seed),
+        watched,
+        aimed,
+        notes,
+    })
+}
+
+/// Blocks that a search aims at to enter a change: those of head, or of base if nothing
+/// of it is left in head.
+fn aims(pair: &Pair<'_>, change: &Change, side: Side) -> Vec<BlockId> {
+    let head = pair.doing_blocks(change, Side::Head);
+    match side {
+        Side::Head => head,
+        Side::Base if head.is_empty() => pair.doing_blocks(change, Side::Base),
+        Side::Base => Vec::new(),
+    }
+}
+
+fn meaning(facts: &Facts<'_>, pair: &Pair<'_>, side: Side) -> Meaning {
+    let mut meaning = Meaning::default();
+    for change in &pair.changes.changes {
+        for block in pair.doing_blocks(change, side) {
+            if let Some(number) = facts.number(block) {
+                meaning.changed.insert(number);
+                let nodes = meaning.nodes.entry(number).or_default();
+                nodes.push(change.id.0);
+                nodes.dedup();
+            }
+        }
+    }
+    meaning
+}
+
+/// So many branches are traced back.
+const MOST_SLICES: usize = 128;
+
+/// For the branches nearest to goals: all branches that can influence whether they are
+/// reached and what they test, also by not being taken.
+fn slices(facts: &Facts<'_>, plan: &Plan) -> HashMap<u32, HashSet<u32>> {
+    let mut near: Vec<(u32, u32)> = plan
+        .goals
+        .iter()
+        .flat_map(|goal| &goal.distances.branches)
+        .map(|(site, (distance, _))| (*distance, *site))
+        .collect();
+    near.sort_unstable();
+    let slicer = Slicer::new(facts.program, facts.graphs, &facts.memory);
+    let mut slices = HashMap::new();
+    for (_, site) in near {
+        // What is not known is taken for needed.
+        if slices.len() >= MOST_SLICES || facts.check_time().is_err() {
+            break;
+        }
+        slices.entry(site).or_insert_with(|| {
+            let slice = slicer.backward(&[Site(site)]);
+            let decides = |site: &Site| facts.program.instruction(*site).decides();
+            slice
+                .into_iter()
+                .filter(decides)
+                .map(|site| site.0)
+                .collect()
+        });
+    }
+    slices
+}
+
+fn leads_to(facts: &Facts<'_>) -> HashMap<(u32, u32), u32> {
+    let program = facts.program;
+    let branches = program
+        .sites()
+        .filter(|site| program.instruction(*site).decides());
+    let sides = branches.flat_map(|site| {
+        let targets = program.instruction(site).successors();
+        (0u32..)
+            .zip(targets)
+            .map(move |(side, target)| (site, side, target))
+    });
+    sides
+        .filter_map(|(site, side, target)| {
+            let block = program.instruction(site).block;
+            let edge = facts.number_of(Spot {
+                block,
+                side: Some(side),
+            });
+            let number = edge.or_else(|| facts.number(target))?;
+            Some(((site.0, side), number))
+        })
+        .collect()
+}
+
+fn partners(pair: &Pair<'_>) -> Vec<u32> {
+    let sites = (0..=pair.programs[0].instructions.len() as u32).map(Site);
+    let map = &pair.changes.sites;
+    sites
+        .map(|site| map.head(site).map_or(0, |head| head.0))
+        .collect()
+}
+
+fn unreachable(program: &Program, change: &Change, side: Side) -> String {
+    let own = match side {
+        Side::Base => &change.base,
+        Side::Head => &change.head,
+    };
+    let place = own.modified.first().and_then(|site| program.place(*site));
+    let function = own.function.map(|id| program.function(id).name.clone());
+    let place = place.map_or_else(String::new, |place| program.describe_place(place));
+    format!(
+        "the change at {place} is in {}, which nothing calls: no input can reach it",
+        function.unwrap_or_default()
+    )
+}
