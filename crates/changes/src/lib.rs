@@ -9,6 +9,7 @@
 mod alignment;
 mod change;
 mod compare;
+mod csg;
 mod functions;
 mod globals;
 mod grouping;
@@ -22,4 +23,5 @@ pub use change::{
     SiteMap, Span, Subject,
 };
 pub use compare::compare;
+pub use csg::{ChangeSequences, Version};
 pub use source::Sources;
