@@ -75,6 +75,11 @@ pub struct Side {
     /// Truly modified instructions, ascending. Slices and coverage of the change
     /// start from these.
     pub modified: Vec<Site>,
+    /// Sites that run when a statement of the change runs, ascending: where runs
+    /// are seen to come by it. Not all are modified, since an assignment may
+    /// leave no instruction of its own.
+    #[serde(default)]
+    pub points: Vec<Site>,
     /// Where the region is entered.
     pub entry: Option<Site>,
     /// The single-entry region, anchors included, ascending.

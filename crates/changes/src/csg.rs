@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use changeling_analysis::interactions::{Changed, Meeting};
 use changeling_analysis::sequences::{MarkKind, Point, Sequences};
 use changeling_analysis::{Graphs, Interactions, Memory, Slicer, library};
-use changeling_program::{Callee, Operation, Program, Site, Value};
+use changeling_program::{Callee, Operation, Program, Site};
 
-use crate::{Change, ChangeSet, Lines, Side};
+use crate::{Change, ChangeSet, Side};
 
 /// Which of the two versions is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -61,7 +61,7 @@ impl ChangeSequences {
                 true => MarkKind::Anchor,
                 false => MarkKind::Changed,
             };
-            points.extend(side.points(program).into_iter().map(|site| Point {
+            points.extend(marked(side).into_iter().map(|site| Point {
                 site,
                 kind,
                 changes: vec![number],
@@ -95,62 +95,14 @@ pub(crate) fn side(change: &Change, version: Version) -> &Side {
     }
 }
 
-impl Side {
-    /// Sites that run when a statement of the change runs; the anchor if this
-    /// version has none of it. An assignment that became an operand of a phi
-    /// node, or of a later instruction, is found where debug information says
-    /// that it takes effect.
-    pub fn points(&self, program: &Program) -> Vec<Site> {
-        if self.modified.is_empty() {
-            return self.entry.into_iter().collect();
-        }
-        let mut points = Vec::new();
-        let mut hidden = Vec::new();
-        for &site in &self.modified {
-            let written_here = match (program.place(site), self.lines) {
-                (Some(place), Some(lines)) => {
-                    lines.file == place.file && lines.contains(place.line)
-                }
-                (_, None) => true,
-                (None, Some(_)) => false,
-            };
-            match written_here {
-                true => points.push(site),
-                false => hidden.push(site),
-            }
-        }
-        if let Some(lines) = self.lines {
-            points.extend(assignments(program, self, lines));
-        }
-        if points.is_empty() {
-            points = hidden;
-        }
-        points.sort_unstable();
-        points.dedup();
-        points
+/// Where runs are seen to come by the change; the anchor if this version has
+/// nothing of it.
+fn marked(side: &Side) -> Vec<Site> {
+    match (side.modified.is_empty(), side.points.is_empty()) {
+        (true, _) => side.entry.into_iter().collect(),
+        (false, false) => side.points.clone(),
+        (false, true) => side.modified.clone(),
     }
-}
-
-/// Where assignments of the lines take effect that left no instruction.
-fn assignments<'p>(
-    program: &'p Program,
-    side: &Side,
-    lines: Lines,
-) -> impl Iterator<Item = Site> + 'p {
-    let own = side.function.map(|id| program.function(id));
-    let (first, count) = own.map_or((Site(1), 0), |own| (own.first_site, own.site_count));
-    let from = program
-        .debug_values
-        .partition_point(|known| known.before < first);
-    let known = program.debug_values[from..].iter();
-    known
-        .take_while(move |known| known.before.0 < first.0 + count)
-        .filter(move |known| !known.address && !matches!(known.value, Value::Argument(_)))
-        .filter(move |known| {
-            let place = known.location.map(|id| &program.locations[id.index()]);
-            place.is_some_and(|at| at.file == lines.file && lines.contains(at.line))
-        })
-        .map(|known| known.before)
 }
 
 /// All code of the lines of a change.

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use changeling_analysis::{Graph, Node};
-use changeling_program::{FunctionId, Operation, Place, Program, Site, Value};
+use changeling_program::{
+    Constant, DebugValue, FunctionId, Operation, Place, Program, Site, Value,
+};
 
 use crate::alignment::{Alignment, Edit};
 use crate::region::{Correspondence, Flow, Region, replacement};
@@ -16,6 +18,15 @@ pub struct Pair<'a> {
     pub functions: (FunctionId, FunctionId),
     pub text: &'a Text,
     pub sites: &'a SiteMap,
+}
+
+impl<'a> Pair<'a> {
+    fn side(&self, which: Which) -> (&'a Program, FunctionId) {
+        match which {
+            Which::Base => (self.base, self.functions.0),
+            Which::Head => (self.head, self.functions.1),
+        }
+    }
 }
 
 /// The changes of one function. Edits of one hunk are one change; where there
@@ -35,15 +46,18 @@ pub fn changes(pair: &Pair<'_>, alignment: &Alignment) -> Vec<Change> {
 
 type Groups = Vec<(Option<HunkId>, Vec<Edit>)>;
 
+/// An instruction that several hunks altered is part of several changes.
 fn group(pair: &Pair<'_>, edits: &[(Edit, u32)]) -> Groups {
     let hunks = assign_hunks(pair, edits);
+    let mut by_hunk: BTreeMap<HunkId, (usize, Vec<Edit>)> = BTreeMap::new();
     let mut sets = Sets::new(edits.len());
-    let mut by_hunk: HashMap<HunkId, usize> = HashMap::new();
     let mut by_run: HashMap<u32, usize> = HashMap::new();
     let mut by_line: HashMap<(bool, Place), usize> = HashMap::new();
     for (n, &(edit, run)) in edits.iter().enumerate() {
-        if let Some(hunk) = hunks[n] {
-            sets.unite(n, *by_hunk.entry(hunk).or_insert(n));
+        for &hunk in &hunks[n] {
+            by_hunk.entry(hunk).or_insert((n, Vec::new())).1.push(edit);
+        }
+        if !hunks[n].is_empty() {
             continue;
         }
         sets.unite(n, *by_run.entry(run).or_insert(n));
@@ -59,45 +73,60 @@ fn group(pair: &Pair<'_>, edits: &[(Edit, u32)]) -> Groups {
             sets.unite(n, *by_line.entry(line).or_insert(n));
         }
     }
-    let mut groups: BTreeMap<usize, (Option<HunkId>, Vec<Edit>)> = BTreeMap::new();
-    for (n, &(edit, _)) in edits.iter().enumerate() {
-        let group = groups.entry(sets.find(n)).or_insert((hunks[n], Vec::new()));
-        group.1.push(edit);
+    let mut groups: BTreeMap<(usize, Option<HunkId>), Vec<Edit>> = BTreeMap::new();
+    for (hunk, (first, edits)) in by_hunk {
+        groups.insert((first, Some(hunk)), edits);
     }
-    groups.into_values().collect()
+    for (n, &(edit, _)) in edits.iter().enumerate() {
+        if hunks[n].is_empty() {
+            groups.entry((sets.find(n), None)).or_default().push(edit);
+        }
+    }
+    groups
+        .into_iter()
+        .map(|((_, hunk), edits)| (hunk, edits))
+        .collect()
 }
 
-/// The hunk of each edit: the one around its line; one that changes a name its
-/// line mentions; that of its neighbours; the closest in the function.
-fn assign_hunks(pair: &Pair<'_>, edits: &[(Edit, u32)]) -> Vec<Option<HunkId>> {
-    let mut hunks: Vec<Option<HunkId>> = Vec::with_capacity(edits.len());
+/// The hunks of each edit: those around its lines, and those that assign what it
+/// uses now or used before; one that changes a name its line mentions; that of
+/// its neighbours; the closest in the function.
+fn assign_hunks(pair: &Pair<'_>, edits: &[(Edit, u32)]) -> Vec<Vec<HunkId>> {
+    let mut hunks: Vec<Vec<HunkId>> = Vec::with_capacity(edits.len());
     for &(edit, _) in edits {
         let places = places(pair, edit);
-        let at = places
-            .iter()
-            .find_map(|&(which, place)| pair.text.hunk_at(which, place));
+        let at = |&(which, place): &(Which, Place)| pair.text.hunk_at(which, place);
+        // Code that was moved is in a hunk of base, too, which says nothing.
+        let of = |which: Which| places.iter().filter(move |place| place.0 == which);
+        let mut own: Vec<HunkId> = of(Which::Head).filter_map(at).collect();
+        if own.is_empty() {
+            own.extend(of(Which::Base).filter_map(at));
+        }
+        let assigned = assigned(pair, edit, own.is_empty());
+        own.extend(assigned.iter().filter_map(at));
         let named = || {
             places
                 .iter()
                 .find_map(|&(which, place)| pair.text.hunk_named(which, place))
         };
-        hunks.push(at.or_else(named));
+        if own.is_empty() {
+            own.extend(named());
+        }
+        own.sort_unstable();
+        own.dedup();
+        hunks.push(own);
     }
     let mut by_run: HashMap<u32, HunkId> = HashMap::new();
-    for (&(_, run), hunk) in edits.iter().zip(&hunks) {
-        if let Some(hunk) = hunk {
-            by_run.entry(run).or_insert(*hunk);
+    for (&(_, run), hunks) in edits.iter().zip(&hunks) {
+        if let Some(&hunk) = hunks.first() {
+            by_run.entry(run).or_insert(hunk);
         }
     }
     let (base, head) = pair.functions;
     let base_hunks = pair.text.hunks_in(Which::Base, pair.base, base);
     let head_hunks = pair.text.hunks_in(Which::Head, pair.head, head);
     for (n, &(edit, run)) in edits.iter().enumerate() {
-        if hunks[n].is_some() {
-            continue;
-        }
-        hunks[n] = by_run.get(&run).copied();
-        if hunks[n].is_some() {
+        if !hunks[n].is_empty() {
             continue;
         }
         let near = |which: Which, line: u32| {
@@ -111,11 +140,13 @@ fn assign_hunks(pair: &Pair<'_>, edits: &[(Edit, u32)]) -> Vec<Option<HunkId>> {
                 .map(|(lines, id)| (lines.distance(line), *id))
                 .min()
         };
-        let places = located(pair, edit);
-        let closest = places
-            .iter()
-            .filter_map(|&(which, place)| near(which, place.line))
-            .min();
+        let closest = || {
+            let places = located(pair, edit);
+            let near = places
+                .iter()
+                .filter_map(|&(which, place)| near(which, place.line));
+            near.min().map(|(_, id)| id)
+        };
         let any = || {
             base_hunks
                 .iter()
@@ -123,12 +154,80 @@ fn assign_hunks(pair: &Pair<'_>, edits: &[(Edit, u32)]) -> Vec<Option<HunkId>> {
                 .map(|&(_, id)| id)
                 .next()
         };
-        hunks[n] = closest
-            .map(|(_, id)| id)
-            .or_else(any)
-            .or_else(|| pair.text.only_outer_hunk());
+        let found = by_run.get(&run).copied();
+        let found = found.or_else(closest).or_else(any);
+        hunks[n].extend(found.or_else(|| pair.text.only_outer_hunk()));
     }
     hunks
+}
+
+/// Lines that assign operands which differ between the two sides of the edit.
+/// Constants are taken only if nothing else explains it: the same number is
+/// assigned in many places.
+fn assigned(pair: &Pair<'_>, edit: Edit, unexplained: bool) -> Vec<(Which, Place)> {
+    let paired = matches!(edit, Edit::Modified(..));
+    if !paired && !unexplained {
+        return Vec::new();
+    }
+    let same = |left: Value, right: Value| match (left, right) {
+        (Value::Result(left), Value::Result(right)) => pair.sites.head(left) == Some(right),
+        (Value::Constant(left), Value::Constant(right)) => {
+            let (left, right) = (pair.base.constant(left), pair.head.constant(right));
+            match (left, right) {
+                (Constant::Integer { bits: left, .. }, Constant::Integer { bits: right, .. }) => {
+                    left == right
+                }
+                _ => false,
+            }
+        }
+        (Value::Argument(left), Value::Argument(right)) => left == right,
+        _ => false,
+    };
+    let operands = |program: &Program, site: Option<Site>| -> Vec<Value> {
+        site.map_or_else(Vec::new, |site| program.instruction(site).uses().collect())
+    };
+    let left = operands(pair.base, edit.base());
+    let right = operands(pair.head, edit.head());
+    let mut places = Vec::new();
+    for &value in &left {
+        if !right.iter().any(|&other| same(value, other)) {
+            places.extend(assigning(pair, Which::Base, value, unexplained));
+        }
+    }
+    for &value in &right {
+        if !left.iter().any(|&other| same(other, value)) {
+            places.extend(assigning(pair, Which::Head, value, unexplained));
+        }
+    }
+    places
+}
+
+/// Lines of the function that assign the value to a variable.
+fn assigning<'a>(
+    pair: &'a Pair<'_>,
+    which: Which,
+    value: Value,
+    constants: bool,
+) -> impl Iterator<Item = (Which, Place)> + 'a {
+    let (program, function) = pair.side(which);
+    let wanted = constants || !matches!(value, Value::Constant(_));
+    debug_values(program, program.function(function).sites())
+        .iter()
+        .filter(move |known| wanted && known.value == value)
+        .filter_map(move |known| pair.text.assignment(which, program, known))
+        .map(move |place| (which, place))
+}
+
+/// What debug information says about the values of variables in a range of code.
+fn debug_values(program: &Program, sites: impl ExactSizeIterator<Item = Site>) -> &[DebugValue] {
+    let count = sites.len() as u32;
+    let mut sites = sites;
+    let first = sites.next().unwrap_or(Site::FIRST);
+    let position = |site: Site| {
+        let known = &program.debug_values;
+        known.partition_point(|known| known.before < site)
+    };
+    &program.debug_values[position(first)..position(Site(first.0 + count))]
 }
 
 /// Lines an edit may belong to.
@@ -136,14 +235,14 @@ fn places(pair: &Pair<'_>, edit: Edit) -> Vec<(Which, Place)> {
     let mut places = Vec::new();
     if let Some(site) = edit.head() {
         places.extend(
-            source_places(pair.head, site)
+            source_places(pair, Which::Head, site)
                 .into_iter()
                 .map(|place| (Which::Head, place)),
         );
     }
     if let Some(site) = edit.base() {
         places.extend(
-            source_places(pair.base, site)
+            source_places(pair, Which::Base, site)
                 .into_iter()
                 .map(|place| (Which::Base, place)),
         );
@@ -174,7 +273,8 @@ fn located(pair: &Pair<'_>, edit: Edit) -> Vec<(Which, Place)> {
 
 /// Where an instruction was written. Constants that reach a phi node were
 /// assigned in the blocks before it, as debug information tells.
-fn source_places(program: &Program, site: Site) -> Vec<Place> {
+fn source_places(pair: &Pair<'_>, which: Which, site: Site) -> Vec<Place> {
+    let (program, _) = pair.side(which);
     if let Some(place) = program.place(site) {
         return vec![place];
     }
@@ -187,24 +287,9 @@ fn source_places(program: &Program, site: Site) -> Vec<Place> {
         if !matches!(value, Value::Constant(_)) {
             continue;
         }
-        let block = program.block(block);
-        let from = program
-            .debug_values
-            .partition_point(|known| known.before < block.first);
-        let end = Site(block.first.0 + block.count);
-        let to = program
-            .debug_values
-            .partition_point(|known| known.before < end);
-        let assigned = program.debug_values[from..to]
-            .iter()
-            .filter(|known| known.value == value);
-        places.extend(assigned.filter_map(|known| {
-            let location = &program.locations[known.location?.index()];
-            (location.line != 0).then_some(Place {
-                file: location.file,
-                line: location.line,
-            })
-        }));
+        let known = debug_values(program, program.block(block).sites()).iter();
+        let assigned = known.filter(|known| known.value == value);
+        places.extend(assigned.filter_map(|known| pair.text.assignment(which, program, known)));
     }
     places
 }
@@ -248,6 +333,12 @@ fn change(
         lines: text
             .map(|hunk| hunk.base)
             .or_else(|| lines(pair.base, &base_modified)),
+        points: points(
+            pair,
+            Which::Base,
+            text.map(|hunk| hunk.base),
+            &base_modified,
+        ),
         modified: base_modified,
         ..Side::default()
     };
@@ -256,6 +347,12 @@ fn change(
         lines: text
             .map(|hunk| hunk.head)
             .or_else(|| lines(pair.head, &head_modified)),
+        points: points(
+            pair,
+            Which::Head,
+            text.map(|hunk| hunk.head),
+            &head_modified,
+        ),
         modified: head_modified,
         ..Side::default()
     };
@@ -288,11 +385,53 @@ fn change(
     }
 }
 
+/// Sites that run when a statement of the hunk runs: modified instructions of
+/// its lines, and where its assignments take effect that left no instruction.
+fn points(pair: &Pair<'_>, which: Which, hunk: Option<Lines>, modified: &[Site]) -> Vec<Site> {
+    let (program, function) = pair.side(which);
+    let within = |place: Place| {
+        let place = pair.text.canonical(which, place);
+        hunk.is_some_and(|hunk| hunk.file == place.file && hunk.contains(place.line))
+    };
+    let mut points: Vec<Site> = modified
+        .iter()
+        .copied()
+        .filter(|&site| program.place(site).is_some_and(within))
+        .collect();
+    if !modified.is_empty() {
+        let known = debug_values(program, program.function(function).sites());
+        let values = known.iter().filter(|known| !known.address);
+        let own = values.filter(|known| !is_carried(program, known));
+        let assigned = own.filter(|known| {
+            pair.text
+                .assignment(which, program, known)
+                .is_some_and(within)
+        });
+        points.extend(assigned.map(|known| known.before));
+    }
+    if points.is_empty() {
+        points = modified.to_vec();
+    }
+    points.sort_unstable();
+    points.dedup();
+    points
+}
+
+/// Whether the value is merely what a variable had before, after ways that join.
+fn is_carried(program: &Program, known: &DebugValue) -> bool {
+    let phi = |site: Site| {
+        let instruction = program.instruction(site);
+        let block = program.instruction(known.before).block;
+        matches!(instruction.operation, Operation::Phi { .. }) && instruction.block == block
+    };
+    matches!(known.value, Value::Argument(_)) || known.value.site().is_some_and(phi)
+}
+
 /// Lines of the instructions that are in the file of the first of them.
 pub fn lines(program: &Program, sites: &[Site]) -> Option<Lines> {
     let places: Vec<Place> = sites
         .iter()
-        .flat_map(|&site| source_places(program, site))
+        .filter_map(|&site| program.place(site))
         .collect();
     let file = places.first()?.file;
     let own = places

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Component, PathBuf};
 
-use changeling_program::{File, FileId, FunctionId, Place, Program};
+use changeling_program::{DebugValue, File, FileId, FunctionId, Place, Program, Site};
 
 use crate::functions::Match;
 use crate::keys::hash;
@@ -180,6 +180,40 @@ impl Text {
             .filter(|(lines, _)| touches(lines))
             .copied()
             .collect()
+    }
+
+    /// Where a variable got its value. Compilers keep no line of an assignment
+    /// that left no instruction; then it is the last line before the next
+    /// instruction, and behind the one before, that assigns the variable.
+    pub fn assignment(&self, which: Which, program: &Program, known: &DebugValue) -> Option<Place> {
+        let block = program.block(program.instruction(known.before).block);
+        let location = known.location.map(|id| &program.locations[id.index()]);
+        if let Some(location) = location.filter(|location| location.line != 0) {
+            return Some(Place {
+                file: location.file,
+                line: location.line,
+            });
+        }
+        let end = block.first.0 + block.count;
+        let next = (known.before.0..end).find_map(|n| program.place(Site(n)))?;
+        let before = (block.first.0..known.before.0).rev();
+        let before = before.filter_map(|n| program.place(Site(n))).next();
+        let start = program.function(block.function).place?;
+        let from = match before {
+            Some(before) if before.file == next.file && before.line <= next.line => before.line,
+            _ => start.line,
+        };
+        let place = self.canonical(which, next);
+        let lines = self.version(which).lines.get(&place.file)?;
+        let name = &program.variables[known.variable.index()].name;
+        let line = (from..=next.line).rev().find(|&line| {
+            let text = lines.get(line.saturating_sub(1) as usize);
+            text.is_some_and(|text| assigns(text, name))
+        })?;
+        Some(Place {
+            file: next.file,
+            line,
+        })
     }
 
     /// File, first and last line of a function's source, as far as its
@@ -389,6 +423,24 @@ const COMMON: [&str; 30] = [
     "enum", "union", "typedef", "extern", "if", "else", "for", "while", "return", "sizeof", "let",
     "mut", "pub", "fn", "impl", "use", "include", "class", "public", "size_t",
 ];
+
+/// Whether the line may give the variable a value.
+fn assigns(line: &str, name: &str) -> bool {
+    let letter = |c: char| c.is_alphanumeric() || c == '_';
+    line.match_indices(name).any(|(at, _)| {
+        let (before, behind) = (&line[..at], &line[at + name.len()..]);
+        let whole = !before.ends_with(letter) && !behind.starts_with(letter);
+        let behind = behind.trim_start();
+        let operator =
+            behind.trim_start_matches(['+', '-', '*', '/', '%', '&', '|', '^', '<', '>']);
+        let equals = operator.starts_with('=') && !operator.starts_with("==");
+        let steps = ["++", "--"]
+            .iter()
+            .any(|step| behind.starts_with(step) || before.trim_end().ends_with(step));
+        // A type stands between the name and the value in Rust.
+        whole && (equals || steps || (behind.starts_with(':') && behind.contains('=')))
+    })
+}
 
 fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(|c: char| !c.is_alphanumeric() && c != '_')
