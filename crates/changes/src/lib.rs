@@ -14,6 +14,7 @@ mod functions;
 mod globals;
 mod grouping;
 mod keys;
+pub mod quiet;
 pub mod region;
 mod sequence;
 mod source;
