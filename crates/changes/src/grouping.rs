@@ -102,6 +102,9 @@ fn assign_hunks(pair: &Pair<'_>, edits: &[(Edit, u32)]) -> Vec<Vec<HunkId>> {
         if own.is_empty() {
             own.extend(of(Which::Base).filter_map(at));
         }
+        if matches!(edit, Edit::Modified(..)) || own.is_empty() {
+            own.extend(statement_hunks(pair, edit, &places));
+        }
         let assigned = assigned(pair, edit, own.is_empty());
         own.extend(assigned.iter().filter_map(at));
         let named = || {
@@ -157,6 +160,23 @@ fn assign_hunks(pair: &Pair<'_>, edits: &[(Edit, u32)]) -> Vec<Vec<HunkId>> {
         let found = by_run.get(&run).copied();
         let found = found.or_else(closest).or_else(any);
         hunks[n].extend(found.or_else(|| pair.text.only_outer_hunk()));
+    }
+    hunks
+}
+
+/// Hunks in the lines of a call behind its first one: its arguments may go on
+/// for many lines, and strings leave no instruction of their own.
+fn statement_hunks(pair: &Pair<'_>, edit: Edit, places: &[(Which, Place)]) -> Vec<HunkId> {
+    let mut hunks = Vec::new();
+    for &(which, place) in places {
+        let (program, _) = pair.side(which);
+        let site = match which {
+            Which::Base => edit.base(),
+            Which::Head => edit.head(),
+        };
+        if site.is_some_and(|site| program.instruction(site).call().is_some()) {
+            hunks.extend(pair.text.hunks_behind(which, place));
+        }
     }
     hunks
 }

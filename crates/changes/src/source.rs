@@ -107,6 +107,27 @@ impl Text {
             .map(|&(_, id)| id)
     }
 
+    /// Hunks in the further lines of a statement that starts at the place.
+    pub fn hunks_behind(&self, which: Which, place: Place) -> Vec<HunkId> {
+        let place = self.canonical(which, place);
+        let version = self.version(which);
+        let (Some(text), Some(hunks)) = (
+            version.lines.get(&place.file),
+            version.hunks.get(&place.file),
+        ) else {
+            return Vec::new();
+        };
+        let from = place.line.saturating_sub(1) as usize;
+        let lines = text.iter().skip(from).take(STATEMENT);
+        let Some(length) = lines.into_iter().position(|line| ends_statement(line)) else {
+            return Vec::new();
+        };
+        let last = place.line + length as u32;
+        let within = |lines: &Lines| lines.first <= last && lines.last() >= place.line;
+        let own = hunks.iter().filter(|(lines, _)| within(lines));
+        own.map(|&(_, id)| id).collect()
+    }
+
     /// The first hunk behind a declaration whose contents go on for several
     /// lines: up to the line that ends them.
     pub fn hunk_after(&self, which: Which, place: Place) -> Option<HunkId> {
@@ -423,6 +444,25 @@ const COMMON: [&str; 30] = [
     "enum", "union", "typedef", "extern", "if", "else", "for", "while", "return", "sizeof", "let",
     "mut", "pub", "fn", "impl", "use", "include", "class", "public", "size_t",
 ];
+
+/// Statements of more lines are not looked through.
+const STATEMENT: usize = 80;
+
+/// Whether a statement or the head of one ends here; what strings hold does not count.
+fn ends_statement(line: &str) -> bool {
+    let mut inside = false;
+    let mut escaped = false;
+    for c in line.chars() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => inside = !inside,
+            ';' | '{' | '}' if !inside => return true,
+            _ => {}
+        }
+    }
+    false
+}
 
 /// Whether the line may give the variable a value.
 fn assigns(line: &str, name: &str) -> bool {

@@ -10,9 +10,10 @@ use changeling_changes::quiet::{self, Part, Stripped};
 use changeling_changes::{
     Change, ChangeKind, ChangeSet, Hunk, Lines, Reason, Sources, Subject, compare,
 };
-use changeling_program::{FunctionId, Place, Program, Site, read};
+use changeling_program::{File, FunctionId, Place, Program, Site, read};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
 
 pub struct Compared {
     pub programs: [Program; 2],
@@ -81,8 +82,45 @@ pub fn load(
         help: Some("remove the cache directory and try again".into()),
         output: None,
     })?;
-    let texts = texts(&program, &built);
+    let mut program = program;
+    let mut texts = texts(&program, &built);
+    add_headers(&mut program, &mut texts, &built.source_root);
     Ok((program, texts))
+}
+
+/// Files that sources include and that left no code, such as headers with macros:
+/// debug information does not name them.
+fn add_headers(program: &mut Program, texts: &mut BTreeMap<String, String>, root: &Path) {
+    let mut work: Vec<String> = texts.keys().cloned().collect();
+    while let Some(name) = work.pop() {
+        let folder = Path::new(&name).parent().unwrap_or(Path::new(""));
+        let included: Vec<PathBuf> = texts[&name]
+            .lines()
+            .filter_map(|line| {
+                let rest = line.trim_start().strip_prefix('#')?.trim_start();
+                let rest = rest.strip_prefix("include")?.trim_start();
+                let path = rest.strip_prefix('"')?.split('"').next()?;
+                Some(folder.join(path))
+            })
+            .collect();
+        for path in included {
+            let tidy = Built::source_name(".", &path.display().to_string());
+            let Some(tidy) = tidy.map(|path| path.display().to_string()) else {
+                continue;
+            };
+            if texts.contains_key(&tidy) {
+                continue;
+            }
+            if let Ok(bytes) = std::fs::read(root.join(&tidy)) {
+                texts.insert(tidy.clone(), String::from_utf8_lossy(&bytes).into_owned());
+                program.files.push(File {
+                    name: tidy.clone(),
+                    directory: ".".into(),
+                });
+                work.push(tidy);
+            }
+        }
+    }
 }
 
 /// All that `changeling diff` says.

@@ -328,6 +328,7 @@ impl Grid {
             height: self.height[n],
         });
         let boxes: Vec<Placed> = boxes.collect();
+        let ports = self.ports(drawing, backward);
         let arrows = (0..drawing.arrows.len()).map(|arrow| {
             let (from, to) = ends(drawing, backward, arrow);
             let (upper, lower) = (boxes[from], boxes[to]);
@@ -341,13 +342,14 @@ impl Grid {
                     (right, upper.y - upper.height / 4.0),
                 ];
             }
-            let mut corners = vec![(upper.x, upper.y + upper.height / 2.0)];
+            let (start, end) = ports[arrow];
+            let mut corners = vec![(upper.x + start, upper.y + upper.height / 2.0)];
             for &bend in &self.bends[arrow] {
                 let (x, y) = at(bend);
                 let half = half[self.layer_of[bend]];
                 corners.extend([(x, y - half), (x, y + half)]);
             }
-            corners.push((lower.x, lower.y - lower.height / 2.0));
+            corners.push((lower.x + end, lower.y - lower.height / 2.0));
             if backward[arrow] {
                 corners.reverse();
             }
@@ -360,5 +362,38 @@ impl Grid {
             boxes,
             arrows,
         }
+    }
+
+    /// Where each arrow leaves its upper box and enters its lower one, from the
+    /// middle: those of one box side by side, in the order of where they go.
+    fn ports(&self, drawing: &Drawing, backward: &[bool]) -> Vec<(f64, f64)> {
+        let mut ports = vec![(0.0, 0.0); drawing.arrows.len()];
+        let mut leaving: Vec<Vec<(f64, usize)>> = vec![Vec::new(); self.boxes];
+        let mut entering: Vec<Vec<(f64, usize)>> = vec![Vec::new(); self.boxes];
+        for arrow in 0..drawing.arrows.len() {
+            let (from, to) = ends(drawing, backward, arrow);
+            if from != to {
+                let below = self.bends[arrow].first().copied().unwrap_or(to);
+                let above = self.bends[arrow].last().copied().unwrap_or(from);
+                leaving[from].push((self.x[below], arrow));
+                entering[to].push((self.x[above], arrow));
+            }
+        }
+        for n in 0..self.boxes {
+            let room = (self.width[n] - 2.0 * MARGIN).max(0.0);
+            for (list, upper) in [(&mut leaving[n], true), (&mut entering[n], false)] {
+                list.sort_by(|a, b| a.0.total_cmp(&b.0));
+                let step = (room / list.len() as f64).min(GAP);
+                let first = -step * (list.len() as f64 - 1.0) / 2.0;
+                for (place, &(_, arrow)) in list.iter().enumerate() {
+                    let offset = first + step * place as f64;
+                    match upper {
+                        true => ports[arrow].0 = offset,
+                        false => ports[arrow].1 = offset,
+                    }
+                }
+            }
+        }
+        ports
     }
 }
