@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use changeling_analysis::{Graph, Node};
 use changeling_program::{
-    Constant, DebugValue, FunctionId, Operation, Place, Program, Site, Value,
+    Constant, DebugValue, FunctionId, Operation, Place, Program, Site, Value, VariableId,
 };
 
 use crate::alignment::{Alignment, Edit};
@@ -105,6 +105,7 @@ fn assign_hunks(pair: &Pair<'_>, edits: &[(Edit, u32)]) -> Vec<Vec<HunkId>> {
         if matches!(edit, Edit::Modified(..)) || own.is_empty() {
             own.extend(statement_hunks(pair, edit, &places));
         }
+        own.extend(joined_hunks(pair, edit));
         let assigned = assigned(pair, edit, own.is_empty());
         own.extend(assigned.iter().filter_map(at));
         let named = || {
@@ -176,6 +177,29 @@ fn statement_hunks(pair: &Pair<'_>, edit: Edit, places: &[(Which, Place)]) -> Ve
         };
         if site.is_some_and(|site| program.instruction(site).call().is_some()) {
             hunks.extend(pair.text.hunks_behind(which, place));
+        }
+    }
+    hunks
+}
+
+/// Hunks that assign the variable of a phi node. Where ways join, the compiler
+/// drops blocks that only assigned a constant, and what is known about them.
+fn joined_hunks(pair: &Pair<'_>, edit: Edit) -> Vec<HunkId> {
+    let mut hunks = Vec::new();
+    for (which, site) in [(Which::Base, edit.base()), (Which::Head, edit.head())] {
+        let (program, function) = pair.side(which);
+        let phi = site.filter(|&site| {
+            let instruction = program.instruction(site);
+            let constant = |value: &Value| matches!(value, Value::Constant(_));
+            matches!(instruction.operation, Operation::Phi { .. })
+                && instruction.operands.iter().any(constant)
+        });
+        let Some(site) = phi else { continue };
+        let known = debug_values(program, program.function(function).sites()).iter();
+        let own = known.filter(|known| known.value == Value::Result(site));
+        for known in own {
+            let name = &program.variables[known.variable.index()].name;
+            hunks.extend(pair.text.hunks_assigning(which, program, function, name));
         }
     }
     hunks
@@ -292,9 +316,10 @@ fn located(pair: &Pair<'_>, edit: Edit) -> Vec<(Which, Place)> {
 }
 
 /// Where an instruction was written. Constants that reach a phi node were
-/// assigned in the blocks before it, as debug information tells.
+/// assigned to its variable, or in the blocks before it, as debug information
+/// tells.
 fn source_places(pair: &Pair<'_>, which: Which, site: Site) -> Vec<Place> {
-    let (program, _) = pair.side(which);
+    let (program, function) = pair.side(which);
     if let Some(place) = program.place(site) {
         return vec![place];
     }
@@ -302,14 +327,29 @@ fn source_places(pair: &Pair<'_>, which: Which, site: Site) -> Vec<Place> {
     let Operation::Phi { incoming } = &instruction.operation else {
         return Vec::new();
     };
+    let all = debug_values(program, program.function(function).sites());
+    let own = all
+        .iter()
+        .filter(|known| known.value == Value::Result(site));
+    let variables: Vec<VariableId> = own.map(|known| known.variable).collect();
     let mut places = Vec::new();
     for (&block, &value) in incoming.iter().zip(&instruction.operands) {
         if !matches!(value, Value::Constant(_)) {
             continue;
         }
-        let known = debug_values(program, program.block(block).sites()).iter();
-        let assigned = known.filter(|known| known.value == value);
-        places.extend(assigned.filter_map(|known| pair.text.assignment(which, program, known)));
+        let assigned: Vec<&DebugValue> = match variables.is_empty() {
+            true => {
+                let known = debug_values(program, program.block(block).sites());
+                known.iter().filter(|known| known.value == value).collect()
+            }
+            false => {
+                let own = |known: &&DebugValue| variables.contains(&known.variable);
+                let known = all.iter().filter(|known| known.value == value);
+                known.filter(own).collect()
+            }
+        };
+        let lines = assigned.iter();
+        places.extend(lines.filter_map(|known| pair.text.assignment(which, program, known)));
     }
     places
 }

@@ -237,6 +237,40 @@ impl Text {
         })
     }
 
+    /// Hunks of the function that assign the variable, on that side, and are not
+    /// mere formatting. For assignments of which nothing else is left.
+    pub fn hunks_assigning(
+        &self,
+        which: Which,
+        program: &Program,
+        function: FunctionId,
+        name: &str,
+    ) -> Vec<HunkId> {
+        let text = |version: &Version, lines: Lines| -> Vec<String> {
+            let all = version
+                .lines
+                .get(&lines.file)
+                .map_or(&[][..], Vec::as_slice);
+            let from = lines.first.saturating_sub(1) as usize;
+            let own = all.iter().skip(from).take(lines.count as usize);
+            own.cloned().collect()
+        };
+        let bare = |lines: Vec<String>| -> String {
+            let text = lines.concat();
+            text.chars().filter(|c| !c.is_whitespace()).collect()
+        };
+        let mut found = Vec::new();
+        for (lines, id) in self.hunks_in(which, program, function) {
+            let hunk = &self.hunks[id.0 as usize];
+            let own = text(self.version(which), lines);
+            let assigns = own.iter().any(|line| assigns(line, name));
+            if assigns && bare(text(&self.base, hunk.base)) != bare(text(&self.head, hunk.head)) {
+                found.push(id);
+            }
+        }
+        found
+    }
+
     /// File, first and last line of a function's source, as far as its
     /// instructions tell.
     fn extent(
