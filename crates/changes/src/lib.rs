@@ -7,6 +7,7 @@
 //! functions leave no trace in this comparison.
 
 mod alignment;
+mod attribution;
 mod change;
 mod compare;
 mod csg;
