@@ -1,65 +1,43 @@
 //! Definitions and uses of memory: which stores a load can see.
 //!
 //! What instructions touch is known from the pointers; what calls touch, from
-//! summaries. Ways through a function are followed when they are asked for, one
-//! cell at a time, since the table of all of them would be too large.
+//! summaries. Ways through a function are followed when they are asked for,
+//! since the table of all of them would be too large.
 
 use std::collections::{HashMap, HashSet};
 
-use changeling_program::{BlockId, Callee, FunctionId, Operation, Program, Site, Value};
+use changeling_program::{BlockId, FunctionId, Program, Site};
 
+use crate::access::{Access, Reader};
+use crate::bits::Bits;
 use crate::calls::Calls;
-use crate::library::{self, Writes};
+use crate::graph::{Graph, Node};
 use crate::pointers::{Cell, Origin, Pointers};
 
 pub struct Memory {
     cells: Vec<Cell>,
     number: HashMap<Cell, u32>,
-    /// By site: what instructions other than calls of defined functions touch.
-    accesses: HashMap<Site, Access>,
+    /// By site: position in `kinds` plus 1; 0 for what touches no memory.
+    accesses: Vec<u32>,
+    /// Different accesses, with the same cells as sets of their numbers.
+    kinds: Vec<(Access, Touched)>,
     /// Per function: cells it or what it calls may write, and may read.
     writes: Vec<Bits>,
     reads: Vec<Bits>,
-    /// Per function: its memory accesses and calls, in order.
-    events: Vec<Vec<Site>>,
-    predecessors: HashMap<BlockId, Vec<BlockId>>,
+    /// Per function: its own variables, which are gone when it has returned.
+    own: Vec<Bits>,
+    /// Memory accesses and calls of defined functions, ascending.
+    events: Vec<Site>,
+    /// Per block, where its part of `events` starts; one more at the end.
+    starts: Vec<u32>,
+    predecessors: Vec<Vec<BlockId>>,
 }
 
-/// Cells touched; sorted.
-#[derive(Clone, Debug, Default)]
-pub struct Access {
-    pub reads: Vec<Cell>,
-    pub writes: Vec<Cell>,
-    /// The write replaces all the cell held.
-    pub replaces: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Bits(Vec<u64>);
-
-impl Bits {
-    fn new(count: usize) -> Bits {
-        Bits(vec![0; count.div_ceil(64)])
-    }
-
-    fn has(&self, n: u32) -> bool {
-        self.0[n as usize / 64] >> (n % 64) & 1 == 1
-    }
-
-    fn set(&mut self, n: u32) {
-        self.0[n as usize / 64] |= 1 << (n % 64);
-    }
-
-    /// Adds the other's bits but for `without`.
-    fn join(&mut self, other: &Bits, without: &Bits) -> bool {
-        let mut grown = false;
-        for ((own, other), without) in self.0.iter_mut().zip(&other.0).zip(&without.0) {
-            let new = *own | (other & !without);
-            grown |= new != *own;
-            *own = new;
-        }
-        grown
-    }
+/// Cells by number.
+pub(crate) struct Touched {
+    pub reads: Bits,
+    pub writes: Bits,
+    pub replaced: Option<u32>,
 }
 
 /// Where a definition gets to inside a function.
@@ -86,61 +64,66 @@ pub struct Sources {
 
 impl Memory {
     pub fn new(program: &Program, pointers: &Pointers, calls: &Calls) -> Memory {
-        let cells = pointers.all_cells();
-        let number: HashMap<Cell, u32> = cells
-            .iter()
-            .enumerate()
-            .map(|(n, &cell)| (cell, n as u32))
-            .collect();
-        let count = program.functions.len();
         let mut memory = Memory {
+            cells: pointers.all_cells(),
+            number: HashMap::new(),
+            accesses: vec![0; program.instructions.len()],
+            kinds: Vec::new(),
             writes: Vec::new(),
             reads: Vec::new(),
-            cells,
-            number,
-            accesses: HashMap::new(),
-            events: vec![Vec::new(); count],
-            predecessors: HashMap::new(),
+            own: Vec::new(),
+            events: Vec::new(),
+            starts: Vec::with_capacity(program.blocks.len() + 1),
+            predecessors: vec![Vec::new(); program.blocks.len()],
         };
-        for function in program.definitions() {
-            memory.read_function(program, pointers, calls, function);
-        }
+        memory.read(program, pointers, calls);
         memory.join_alike(program, pointers);
         memory.summarise(program, pointers, calls);
         memory
     }
 
-    fn read_function(
-        &mut self,
-        program: &Program,
-        pointers: &Pointers,
-        calls: &Calls,
-        id: FunctionId,
-    ) {
-        for block in program.function(id).blocks() {
+    fn read(&mut self, program: &Program, pointers: &Pointers, calls: &Calls) {
+        let mut reader = Reader::new(program, pointers);
+        let mut known: HashMap<Access, u32> = HashMap::new();
+        for block in (0..program.blocks.len()).map(BlockId::new) {
+            self.starts.push(self.events.len() as u32);
             for next in program.successors(block) {
-                self.predecessors.entry(next).or_default().push(block);
+                self.predecessors[next.index()].push(block);
+            }
+            for site in program.block(block).sites() {
+                let access = reader.access(site);
+                let calls_defined = calls
+                    .callees(site)
+                    .any(|callee| program.function(callee).is_defined());
+                let touches = !access.reads.is_empty() || !access.writes.is_empty();
+                if touches || calls_defined {
+                    self.events.push(site);
+                }
+                if touches {
+                    let next = known.len() as u32 + 1;
+                    self.accesses[site.index()] = *known.entry(access).or_insert(next);
+                }
             }
         }
-        for site in program.function(id).sites() {
-            let access = access(program, pointers, id, site);
-            let calls_defined = calls
-                .callees(site)
-                .any(|callee| program.function(callee).is_defined());
-            let touches = !access.reads.is_empty() || !access.writes.is_empty();
-            if touches || calls_defined {
-                self.events[id.index()].push(site);
-            }
-            if touches {
-                self.accesses.insert(site, access);
-            }
-        }
+        self.starts.push(self.events.len() as u32);
+        let mut kinds: Vec<(Access, u32)> = known.into_iter().collect();
+        kinds.sort_unstable_by_key(|&(_, n)| n);
+        let empty = || Touched {
+            reads: Bits::default(),
+            writes: Bits::default(),
+            replaced: None,
+        };
+        self.kinds = kinds
+            .into_iter()
+            .map(|(access, _)| (access, empty()))
+            .collect();
     }
 
     /// Cells that are always touched together are as good as one: of each such
     /// group only the first stays. Pointers that may point to almost anything
     /// would otherwise make everything that follows many times slower.
     fn join_alike(&mut self, program: &Program, pointers: &Pointers) {
+        let position = |cells: &[Cell], cell: &Cell| cells.binary_search(cell).ok();
         let mut signatures: Vec<u64> = self
             .cells
             .iter()
@@ -149,85 +132,77 @@ impl Memory {
                 _ => 0,
             })
             .collect();
-        for (site, access) in &self.accesses {
+        for (kind, (access, _)) in self.kinds.iter().enumerate() {
             for (side, list) in [&access.reads, &access.writes].into_iter().enumerate() {
-                let key = mixed(1 << 40 | u64::from(site.0) << 1 | side as u64);
-                for cell in list {
-                    let signature = &mut signatures[self.number[cell] as usize];
-                    *signature = signature.wrapping_add(key);
+                let key = mixed(1 << 40 | (kind as u64) << 1 | side as u64);
+                for cell in list.iter() {
+                    if let Some(at) = position(&self.cells, cell) {
+                        signatures[at] = signatures[at].wrapping_add(key);
+                    }
                 }
             }
         }
         let mut first: HashMap<u64, Cell> = HashMap::new();
-        let stays: Vec<bool> = self
-            .cells
-            .iter()
-            .zip(&signatures)
-            .map(|(&cell, &signature)| *first.entry(signature).or_insert(cell) == cell)
-            .collect();
-        let number = &self.number;
-        for access in self.accesses.values_mut() {
-            access.reads.retain(|cell| stays[number[cell] as usize]);
-            access.writes.retain(|cell| stays[number[cell] as usize]);
-        }
         self.cells = self
             .cells
             .iter()
-            .zip(&stays)
-            .filter(|(_, stays)| **stays)
+            .zip(&signatures)
+            .filter(|&(&cell, &signature)| *first.entry(signature).or_insert(cell) == cell)
             .map(|(&cell, _)| cell)
             .collect();
-        self.number = self
-            .cells
-            .iter()
-            .enumerate()
-            .map(|(n, &cell)| (cell, n as u32))
-            .collect();
-        let count = self.cells.len();
-        self.reads = vec![Bits::new(count); program.functions.len()];
-        self.writes = vec![Bits::new(count); program.functions.len()];
-        for (&site, access) in &self.accesses {
-            let function = program.function_of(site).index();
-            access
-                .reads
-                .iter()
-                .for_each(|cell| self.reads[function].set(self.number[cell]));
-            access
-                .writes
-                .iter()
-                .for_each(|cell| self.writes[function].set(self.number[cell]));
+        self.number = (0..).zip(&self.cells).map(|(n, &cell)| (cell, n)).collect();
+        let number = &self.number;
+        for (access, touched) in &mut self.kinds {
+            access.reads.retain(|cell| number.contains_key(cell));
+            access.writes.retain(|cell| number.contains_key(cell));
+            touched.reads = access.reads.iter().map(|cell| number[cell]).collect();
+            touched.writes = access.writes.iter().map(|cell| number[cell]).collect();
+            touched.replaced = match access.writes[..] {
+                [cell] if access.replaces => Some(number[&cell]),
+                _ => None,
+            };
         }
     }
 
     /// What callees touch, callers touch, but for the callees' own variables.
     fn summarise(&mut self, program: &Program, pointers: &Pointers, calls: &Calls) {
-        let mut own = vec![Bits::new(self.cells.len()); program.functions.len()];
+        let count = program.functions.len();
+        self.reads = vec![Bits::default(); count];
+        self.writes = vec![Bits::default(); count];
+        self.own = vec![Bits::default(); count];
+        for site in program.sites() {
+            if let Some(kind) = self.accesses[site.index()].checked_sub(1) {
+                let touched = &self.kinds[kind as usize].1;
+                let function = program.function_of(site).index();
+                self.reads[function].join(&touched.reads);
+                self.writes[function].join(&touched.writes);
+            }
+        }
+        let recursive = recursive(program, calls);
         for (n, &cell) in self.cells.iter().enumerate() {
             if let (Origin::Stack(site), _) = pointers.describe(cell) {
-                own[program.function_of(site).index()].set(n as u32);
+                let function = program.function_of(site).index();
+                // What a pointer of an inner activation leads to may belong to
+                // an outer one, which goes on.
+                if !recursive[function] {
+                    self.own[function].set(n as u32);
+                }
             }
         }
         let mut work: Vec<FunctionId> = program.definitions().collect();
-        let mut queued = vec![true; program.functions.len()];
+        let mut queued = vec![true; count];
         while let Some(callee) = work.pop() {
             queued[callee.index()] = false;
-            let callers: Vec<FunctionId> = calls
-                .callers(callee)
-                .map(|site| program.function_of(site))
-                .collect();
-            for caller in callers {
-                if caller == callee {
-                    continue;
-                }
-                let without = &own[callee.index()];
-                let (writes, reads) = (
-                    self.writes[callee.index()].clone(),
-                    self.reads[callee.index()].clone(),
-                );
-                let grown = self.writes[caller.index()].join(&writes, without)
-                    | self.reads[caller.index()].join(&reads, without);
-                if grown && !std::mem::replace(&mut queued[caller.index()], true) {
-                    work.push(caller);
+            let own = &self.own[callee.index()];
+            let (writes, reads) = (
+                self.writes[callee.index()].without(own),
+                self.reads[callee.index()].without(own),
+            );
+            for site in calls.callers(callee) {
+                let caller = program.function_of(site).index();
+                let grown = self.writes[caller].join(&writes) | self.reads[caller].join(&reads);
+                if grown && !std::mem::replace(&mut queued[caller], true) {
+                    work.push(FunctionId::new(caller));
                 }
             }
         }
@@ -235,7 +210,40 @@ impl Memory {
 
     /// What the instruction itself touches; nothing for calls of defined functions.
     pub fn access(&self, site: Site) -> Option<&Access> {
-        self.accesses.get(&site)
+        self.kind(site).map(|(access, _)| access)
+    }
+
+    /// The same by numbers of cells.
+    pub(crate) fn touched(&self, site: Site) -> Option<&Touched> {
+        self.kind(site).map(|(_, touched)| touched)
+    }
+
+    fn kind(&self, site: Site) -> Option<&(Access, Touched)> {
+        let kind = self.accesses[site.index()].checked_sub(1)?;
+        self.kinds.get(kind as usize)
+    }
+
+    /// Memory accesses and calls of defined functions in the block, in order.
+    pub(crate) fn events(&self, block: BlockId) -> &[Site] {
+        let [from, to] = [0, 1].map(|n| self.starts[block.index() + n] as usize);
+        &self.events[from..to]
+    }
+
+    pub(crate) fn predecessors(&self, block: BlockId) -> &[BlockId] {
+        &self.predecessors[block.index()]
+    }
+
+    /// Cells that the function or what it calls may read, and may write.
+    pub(crate) fn summary(&self, function: FunctionId) -> (&Bits, &Bits) {
+        (
+            &self.reads[function.index()],
+            &self.writes[function.index()],
+        )
+    }
+
+    /// Variables of the function that are gone when it has returned.
+    pub(crate) fn own(&self, function: FunctionId) -> &Bits {
+        &self.own[function.index()]
     }
 
     pub fn may_write(&self, function: FunctionId, cell: Cell) -> bool {
@@ -372,7 +380,7 @@ impl Memory {
                 continue;
             }
             sources.enters |= block == entry;
-            let previous = self.predecessors.get(&block).map_or(&[][..], Vec::as_slice);
+            let previous = self.predecessors(block);
             work.extend(previous.iter().map(|&block| (block, None)));
         }
         sources.definitions.sort_unstable();
@@ -390,10 +398,11 @@ impl Memory {
         cell: Cell,
     ) -> HashMap<BlockId, Vec<Event>> {
         let mut events: HashMap<BlockId, Vec<Event>> = HashMap::new();
-        for &site in &self.events[function.index()] {
+        let own = program.function(function).blocks();
+        for &site in own.flat_map(|block| self.events(block)) {
             let block = program.instruction(site).block;
             let has = |list: &[Cell]| list.binary_search(&cell).is_ok();
-            if let Some(access) = self.accesses.get(&site) {
+            if let Some(access) = self.access(site) {
                 let (reads, writes) = (has(&access.reads), has(&access.writes));
                 if reads || writes {
                     let replaces = writes && access.replaces;
@@ -434,6 +443,24 @@ fn mixed(n: u64) -> u64 {
     (n ^ (n >> 31)).wrapping_add(0x9e37_79b9_7f4a_7c15)
 }
 
+/// Functions that can be active more than once at a time.
+fn recursive(program: &Program, calls: &Calls) -> Vec<bool> {
+    let edges = calls.edges().iter();
+    let edges: Vec<(Node, Node)> = edges
+        .map(|&(site, callee)| (Node(program.function_of(site).0), Node(callee.0)))
+        .collect();
+    let graph = Graph::new(program.functions.len(), &edges);
+    let components = graph.components();
+    let mut recursive = vec![false; program.functions.len()];
+    for (from, to) in edges {
+        if components.of[from.index()] == components.of[to.index()] {
+            recursive[from.index()] = true;
+            recursive[to.index()] = true;
+        }
+    }
+    recursive
+}
+
 /// One cell in one function, as far as it was followed.
 pub struct Trail {
     function: FunctionId,
@@ -447,91 +474,4 @@ struct Event {
     writes: bool,
     replaces: bool,
     call: bool,
-}
-
-fn access(program: &Program, pointers: &Pointers, function: FunctionId, site: Site) -> Access {
-    let instruction = program.instruction(site);
-    let size = |ty| program.ty(ty).size.unwrap_or(1);
-    let operand = |n: usize| instruction.operands[n];
-    match &instruction.operation {
-        Operation::Load(_) => Access {
-            reads: pointers.cells(function, operand(0), size(instruction.ty)),
-            ..Access::default()
-        },
-        Operation::Store(_) => {
-            let bytes = program.type_of(function, operand(0)).map_or(1, size);
-            let writes = pointers.cells(function, operand(1), bytes);
-            let replaces = matches!(writes[..], [cell] if pointers.is_single(cell, bytes, program));
-            Access {
-                writes,
-                replaces,
-                ..Access::default()
-            }
-        }
-        Operation::AtomicUpdate { .. } | Operation::CompareExchange => {
-            let cells = pointers.cells(function, operand(0), 16);
-            Access {
-                reads: cells.clone(),
-                writes: cells,
-                replaces: false,
-            }
-        }
-        Operation::VariadicArgument => {
-            let cells = pointers.whole_objects(function, operand(0));
-            Access {
-                reads: cells.clone(),
-                writes: cells,
-                replaces: false,
-            }
-        }
-        Operation::Call(call) => {
-            let external = match &call.callee {
-                Callee::Direct(callee) => {
-                    let callee = program.function(*callee);
-                    (!callee.is_defined()).then(|| library::writes(&callee.symbol))
-                }
-                Callee::Indirect(_) => pointers
-                    .callees(site)
-                    .next()
-                    .is_none()
-                    .then_some(Writes::Anything),
-                Callee::Assembly(_) => Some(Writes::Anything),
-            };
-            external.map_or_else(Access::default, |writes| {
-                external_access(pointers, function, &instruction.operands, writes)
-            })
-        }
-        _ => Access::default(),
-    }
-}
-
-fn external_access(
-    pointers: &Pointers,
-    function: FunctionId,
-    operands: &[Value],
-    writes: Writes,
-) -> Access {
-    let mut access = Access::default();
-    for (n, &operand) in operands.iter().enumerate() {
-        // Formats and strings are read whole; what they lead to is not followed
-        // unless the function is one nothing is known about.
-        let cells = match writes {
-            Writes::Anything => pointers.reachable(function, operand),
-            _ => pointers.whole_objects(function, operand),
-        };
-        let written = match writes {
-            Writes::Nothing => false,
-            Writes::First => n == 0,
-            Writes::Anything => true,
-        };
-        if written {
-            access.writes.extend(&cells);
-        }
-        access.reads.extend(cells);
-    }
-    access.reads.sort_unstable();
-    access.reads.dedup();
-    access.writes.sort_unstable();
-    access.writes.dedup();
-    access
 }

@@ -27,6 +27,9 @@ pub struct ChangeSet {
     pub added: Vec<FunctionId>,
     /// Functions defined in base only.
     pub deleted: Vec<FunctionId>,
+    /// Hunks in functions that only one version has, ascending.
+    #[serde(default)]
+    pub lone: Vec<HunkId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,6 +78,11 @@ pub struct Side {
     /// Truly modified instructions, ascending. Slices and coverage of the change
     /// start from these.
     pub modified: Vec<Site>,
+    /// Sites that run when a statement of the change runs, ascending: where runs
+    /// are seen to come by it. Not all are modified, since an assignment may
+    /// leave no instruction of its own.
+    #[serde(default)]
+    pub points: Vec<Site>,
     /// Where the region is entered.
     pub entry: Option<Site>,
     /// The single-entry region, anchors included, ascending.
@@ -184,7 +192,8 @@ impl ChangeSet {
     /// Textual differences without effect on the code.
     pub fn quiet_hunks(&self) -> impl Iterator<Item = &Hunk> {
         let mut heard = vec![false; self.hunks.len()];
-        for hunk in self.changes.iter().filter_map(|change| change.hunk) {
+        let changed = self.changes.iter().filter_map(|change| change.hunk);
+        for hunk in changed.chain(self.lone.iter().copied()) {
             heard[hunk.0 as usize] = true;
         }
         self.hunks

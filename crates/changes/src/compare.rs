@@ -59,6 +59,18 @@ pub fn compare(base: &Program, head: &Program, sources: &Sources) -> ChangeSet {
     }
     set.added = unmatched(head, matches.iter().map(|pair| pair.head));
     set.deleted = unmatched(base, matches.iter().map(|pair| pair.base));
+    let lone = [
+        (Which::Base, base, &set.deleted),
+        (Which::Head, head, &set.added),
+    ];
+    for (which, program, functions) in lone {
+        for &function in functions {
+            let hunks = text.hunks_in(which, program, function);
+            set.lone.extend(hunks.into_iter().map(|(_, hunk)| hunk));
+        }
+    }
+    set.lone.sort_unstable();
+    set.lone.dedup();
     set.hunks = text.hunks;
     set.changes.sort_by_key(order);
     for (index, change) in set.changes.iter_mut().enumerate() {

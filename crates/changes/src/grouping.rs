@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use changeling_analysis::{Graph, Node};
-use changeling_program::{FunctionId, Operation, Place, Program, Site, Value};
+use changeling_program::{DebugValue, FunctionId, Operation, Place, Program, Site, Value};
 
 use crate::alignment::{Alignment, Edit};
+use crate::attribution::{assign_hunks, debug_values};
 use crate::region::{Correspondence, Flow, Region, replacement};
 use crate::source::{Text, Which};
 use crate::{Change, ChangeId, ChangeKind, HunkId, Lines, Side, SiteMap, Span, Subject};
@@ -16,6 +17,15 @@ pub struct Pair<'a> {
     pub functions: (FunctionId, FunctionId),
     pub text: &'a Text,
     pub sites: &'a SiteMap,
+}
+
+impl<'a> Pair<'a> {
+    pub fn side(&self, which: Which) -> (&'a Program, FunctionId) {
+        match which {
+            Which::Base => (self.base, self.functions.0),
+            Which::Head => (self.head, self.functions.1),
+        }
+    }
 }
 
 /// The changes of one function. Edits of one hunk are one change; where there
@@ -35,15 +45,18 @@ pub fn changes(pair: &Pair<'_>, alignment: &Alignment) -> Vec<Change> {
 
 type Groups = Vec<(Option<HunkId>, Vec<Edit>)>;
 
+/// An instruction that several hunks altered is part of several changes.
 fn group(pair: &Pair<'_>, edits: &[(Edit, u32)]) -> Groups {
     let hunks = assign_hunks(pair, edits);
+    let mut by_hunk: BTreeMap<HunkId, (usize, Vec<Edit>)> = BTreeMap::new();
     let mut sets = Sets::new(edits.len());
-    let mut by_hunk: HashMap<HunkId, usize> = HashMap::new();
     let mut by_run: HashMap<u32, usize> = HashMap::new();
     let mut by_line: HashMap<(bool, Place), usize> = HashMap::new();
     for (n, &(edit, run)) in edits.iter().enumerate() {
-        if let Some(hunk) = hunks[n] {
-            sets.unite(n, *by_hunk.entry(hunk).or_insert(n));
+        for &hunk in &hunks[n] {
+            by_hunk.entry(hunk).or_insert((n, Vec::new())).1.push(edit);
+        }
+        if !hunks[n].is_empty() {
             continue;
         }
         sets.unite(n, *by_run.entry(run).or_insert(n));
@@ -59,154 +72,19 @@ fn group(pair: &Pair<'_>, edits: &[(Edit, u32)]) -> Groups {
             sets.unite(n, *by_line.entry(line).or_insert(n));
         }
     }
-    let mut groups: BTreeMap<usize, (Option<HunkId>, Vec<Edit>)> = BTreeMap::new();
+    let mut groups: BTreeMap<(usize, Option<HunkId>), Vec<Edit>> = BTreeMap::new();
+    for (hunk, (first, edits)) in by_hunk {
+        groups.insert((first, Some(hunk)), edits);
+    }
     for (n, &(edit, _)) in edits.iter().enumerate() {
-        let group = groups.entry(sets.find(n)).or_insert((hunks[n], Vec::new()));
-        group.1.push(edit);
-    }
-    groups.into_values().collect()
-}
-
-/// The hunk of each edit: the one around its line; one that changes a name its
-/// line mentions; that of its neighbours; the closest in the function.
-fn assign_hunks(pair: &Pair<'_>, edits: &[(Edit, u32)]) -> Vec<Option<HunkId>> {
-    let mut hunks: Vec<Option<HunkId>> = Vec::with_capacity(edits.len());
-    for &(edit, _) in edits {
-        let places = places(pair, edit);
-        let at = places
-            .iter()
-            .find_map(|&(which, place)| pair.text.hunk_at(which, place));
-        let named = || {
-            places
-                .iter()
-                .find_map(|&(which, place)| pair.text.hunk_named(which, place))
-        };
-        hunks.push(at.or_else(named));
-    }
-    let mut by_run: HashMap<u32, HunkId> = HashMap::new();
-    for (&(_, run), hunk) in edits.iter().zip(&hunks) {
-        if let Some(hunk) = hunk {
-            by_run.entry(run).or_insert(*hunk);
+        if hunks[n].is_empty() {
+            groups.entry((sets.find(n), None)).or_default().push(edit);
         }
     }
-    let (base, head) = pair.functions;
-    let base_hunks = pair.text.hunks_in(Which::Base, pair.base, base);
-    let head_hunks = pair.text.hunks_in(Which::Head, pair.head, head);
-    for (n, &(edit, run)) in edits.iter().enumerate() {
-        if hunks[n].is_some() {
-            continue;
-        }
-        hunks[n] = by_run.get(&run).copied();
-        if hunks[n].is_some() {
-            continue;
-        }
-        let near = |which: Which, line: u32| {
-            let hunks = if which == Which::Base {
-                &base_hunks
-            } else {
-                &head_hunks
-            };
-            hunks
-                .iter()
-                .map(|(lines, id)| (lines.distance(line), *id))
-                .min()
-        };
-        let places = located(pair, edit);
-        let closest = places
-            .iter()
-            .filter_map(|&(which, place)| near(which, place.line))
-            .min();
-        let any = || {
-            base_hunks
-                .iter()
-                .chain(&head_hunks)
-                .map(|&(_, id)| id)
-                .next()
-        };
-        hunks[n] = closest
-            .map(|(_, id)| id)
-            .or_else(any)
-            .or_else(|| pair.text.only_outer_hunk());
-    }
-    hunks
-}
-
-/// Lines an edit may belong to.
-fn places(pair: &Pair<'_>, edit: Edit) -> Vec<(Which, Place)> {
-    let mut places = Vec::new();
-    if let Some(site) = edit.head() {
-        places.extend(
-            source_places(pair.head, site)
-                .into_iter()
-                .map(|place| (Which::Head, place)),
-        );
-    }
-    if let Some(site) = edit.base() {
-        places.extend(
-            source_places(pair.base, site)
-                .into_iter()
-                .map(|place| (Which::Base, place)),
-        );
-    }
-    places
-}
-
-/// The same, or the line of the closest instruction before that has one.
-fn located(pair: &Pair<'_>, edit: Edit) -> Vec<(Which, Place)> {
-    let places = places(pair, edit);
-    if !places.is_empty() {
-        return places;
-    }
-    let before = |program: &Program, site: Site| {
-        let first = program.function(program.function_of(site)).first_site;
-        (first.0..site.0).rev().find_map(|n| program.place(Site(n)))
-    };
-    let head = edit
-        .head()
-        .and_then(|site| before(pair.head, site))
-        .map(|p| (Which::Head, p));
-    let base = edit
-        .base()
-        .and_then(|site| before(pair.base, site))
-        .map(|p| (Which::Base, p));
-    head.into_iter().chain(base).collect()
-}
-
-/// Where an instruction was written. Constants that reach a phi node were
-/// assigned in the blocks before it, as debug information tells.
-fn source_places(program: &Program, site: Site) -> Vec<Place> {
-    if let Some(place) = program.place(site) {
-        return vec![place];
-    }
-    let instruction = program.instruction(site);
-    let Operation::Phi { incoming } = &instruction.operation else {
-        return Vec::new();
-    };
-    let mut places = Vec::new();
-    for (&block, &value) in incoming.iter().zip(&instruction.operands) {
-        if !matches!(value, Value::Constant(_)) {
-            continue;
-        }
-        let block = program.block(block);
-        let from = program
-            .debug_values
-            .partition_point(|known| known.before < block.first);
-        let end = Site(block.first.0 + block.count);
-        let to = program
-            .debug_values
-            .partition_point(|known| known.before < end);
-        let assigned = program.debug_values[from..to]
-            .iter()
-            .filter(|known| known.value == value);
-        places.extend(assigned.filter_map(|known| {
-            let location = &program.locations[known.location?.index()];
-            (location.line != 0).then_some(Place {
-                file: location.file,
-                line: location.line,
-            })
-        }));
-    }
-    places
+    groups
+        .into_iter()
+        .map(|((_, hunk), edits)| (hunk, edits))
+        .collect()
 }
 
 fn change(
@@ -248,6 +126,12 @@ fn change(
         lines: text
             .map(|hunk| hunk.base)
             .or_else(|| lines(pair.base, &base_modified)),
+        points: points(
+            pair,
+            Which::Base,
+            text.map(|hunk| hunk.base),
+            &base_modified,
+        ),
         modified: base_modified,
         ..Side::default()
     };
@@ -256,6 +140,12 @@ fn change(
         lines: text
             .map(|hunk| hunk.head)
             .or_else(|| lines(pair.head, &head_modified)),
+        points: points(
+            pair,
+            Which::Head,
+            text.map(|hunk| hunk.head),
+            &head_modified,
+        ),
         modified: head_modified,
         ..Side::default()
     };
@@ -288,11 +178,53 @@ fn change(
     }
 }
 
+/// Sites that run when a statement of the hunk runs: modified instructions of
+/// its lines, and where its assignments take effect that left no instruction.
+fn points(pair: &Pair<'_>, which: Which, hunk: Option<Lines>, modified: &[Site]) -> Vec<Site> {
+    let (program, function) = pair.side(which);
+    let within = |place: Place| {
+        let place = pair.text.canonical(which, place);
+        hunk.is_some_and(|hunk| hunk.file == place.file && hunk.contains(place.line))
+    };
+    let mut points: Vec<Site> = modified
+        .iter()
+        .copied()
+        .filter(|&site| program.place(site).is_some_and(within))
+        .collect();
+    if !modified.is_empty() {
+        let known = debug_values(program, program.function(function).sites());
+        let values = known.iter().filter(|known| !known.address);
+        let own = values.filter(|known| !is_carried(program, known));
+        let assigned = own.filter(|known| {
+            pair.text
+                .assignment(which, program, known)
+                .is_some_and(within)
+        });
+        points.extend(assigned.map(|known| known.before));
+    }
+    if points.is_empty() {
+        points = modified.to_vec();
+    }
+    points.sort_unstable();
+    points.dedup();
+    points
+}
+
+/// Whether the value is merely what a variable had before, after ways that join.
+fn is_carried(program: &Program, known: &DebugValue) -> bool {
+    let phi = |site: Site| {
+        let instruction = program.instruction(site);
+        let block = program.instruction(known.before).block;
+        matches!(instruction.operation, Operation::Phi { .. }) && instruction.block == block
+    };
+    matches!(known.value, Value::Argument(_)) || known.value.site().is_some_and(phi)
+}
+
 /// Lines of the instructions that are in the file of the first of them.
 pub fn lines(program: &Program, sites: &[Site]) -> Option<Lines> {
     let places: Vec<Place> = sites
         .iter()
-        .flat_map(|&site| source_places(program, site))
+        .filter_map(|&site| program.place(site))
         .collect();
     let file = places.first()?.file;
     let own = places

@@ -7,12 +7,15 @@
 //! functions leave no trace in this comparison.
 
 mod alignment;
+mod attribution;
 mod change;
 mod compare;
+mod csg;
 mod functions;
 mod globals;
 mod grouping;
 mod keys;
+pub mod quiet;
 pub mod region;
 mod sequence;
 mod source;
@@ -22,4 +25,5 @@ pub use change::{
     SiteMap, Span, Subject,
 };
 pub use compare::compare;
+pub use csg::{ChangeSequences, Version};
 pub use source::Sources;

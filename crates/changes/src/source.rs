@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Component, PathBuf};
 
-use changeling_program::{File, FileId, FunctionId, Place, Program};
+use changeling_program::{DebugValue, File, FileId, FunctionId, Place, Program, Site};
 
 use crate::functions::Match;
 use crate::keys::hash;
@@ -107,6 +107,27 @@ impl Text {
             .map(|&(_, id)| id)
     }
 
+    /// Hunks in the further lines of a statement that starts at the place.
+    pub fn hunks_behind(&self, which: Which, place: Place) -> Vec<HunkId> {
+        let place = self.canonical(which, place);
+        let version = self.version(which);
+        let (Some(text), Some(hunks)) = (
+            version.lines.get(&place.file),
+            version.hunks.get(&place.file),
+        ) else {
+            return Vec::new();
+        };
+        let from = place.line.saturating_sub(1) as usize;
+        let lines = text.iter().skip(from).take(STATEMENT);
+        let Some(length) = lines.into_iter().position(|line| ends_statement(line)) else {
+            return Vec::new();
+        };
+        let last = place.line + length as u32;
+        let within = |lines: &Lines| lines.first <= last && lines.last() >= place.line;
+        let own = hunks.iter().filter(|(lines, _)| within(lines));
+        own.map(|&(_, id)| id).collect()
+    }
+
     /// The first hunk behind a declaration whose contents go on for several
     /// lines: up to the line that ends them.
     pub fn hunk_after(&self, which: Which, place: Place) -> Option<HunkId> {
@@ -180,6 +201,74 @@ impl Text {
             .filter(|(lines, _)| touches(lines))
             .copied()
             .collect()
+    }
+
+    /// Where a variable got its value. Compilers keep no line of an assignment
+    /// that left no instruction; then it is the last line before the next
+    /// instruction, and behind the one before, that assigns the variable.
+    pub fn assignment(&self, which: Which, program: &Program, known: &DebugValue) -> Option<Place> {
+        let block = program.block(program.instruction(known.before).block);
+        let location = known.location.map(|id| &program.locations[id.index()]);
+        if let Some(location) = location.filter(|location| location.line != 0) {
+            return Some(Place {
+                file: location.file,
+                line: location.line,
+            });
+        }
+        let end = block.first.0 + block.count;
+        let next = (known.before.0..end).find_map(|n| program.place(Site(n)))?;
+        let before = (block.first.0..known.before.0).rev();
+        let before = before.filter_map(|n| program.place(Site(n))).next();
+        let start = program.function(block.function).place?;
+        let from = match before {
+            Some(before) if before.file == next.file && before.line <= next.line => before.line,
+            _ => start.line,
+        };
+        let place = self.canonical(which, next);
+        let lines = self.version(which).lines.get(&place.file)?;
+        let name = &program.variables[known.variable.index()].name;
+        let line = (from..=next.line).rev().find(|&line| {
+            let text = lines.get(line.saturating_sub(1) as usize);
+            text.is_some_and(|text| assigns(text, name))
+        })?;
+        Some(Place {
+            file: next.file,
+            line,
+        })
+    }
+
+    /// Hunks of the function that assign the variable, on that side, and are not
+    /// mere formatting. For assignments of which nothing else is left.
+    pub fn hunks_assigning(
+        &self,
+        which: Which,
+        program: &Program,
+        function: FunctionId,
+        name: &str,
+    ) -> Vec<HunkId> {
+        let text = |version: &Version, lines: Lines| -> Vec<String> {
+            let all = version
+                .lines
+                .get(&lines.file)
+                .map_or(&[][..], Vec::as_slice);
+            let from = lines.first.saturating_sub(1) as usize;
+            let own = all.iter().skip(from).take(lines.count as usize);
+            own.cloned().collect()
+        };
+        let bare = |lines: Vec<String>| -> String {
+            let text = lines.concat();
+            text.chars().filter(|c| !c.is_whitespace()).collect()
+        };
+        let mut found = Vec::new();
+        for (lines, id) in self.hunks_in(which, program, function) {
+            let hunk = &self.hunks[id.0 as usize];
+            let own = text(self.version(which), lines);
+            let assigns = own.iter().any(|line| assigns(line, name));
+            if assigns && bare(text(&self.base, hunk.base)) != bare(text(&self.head, hunk.head)) {
+                found.push(id);
+            }
+        }
+        found
     }
 
     /// File, first and last line of a function's source, as far as its
@@ -389,6 +478,43 @@ const COMMON: [&str; 30] = [
     "enum", "union", "typedef", "extern", "if", "else", "for", "while", "return", "sizeof", "let",
     "mut", "pub", "fn", "impl", "use", "include", "class", "public", "size_t",
 ];
+
+/// Statements of more lines are not looked through.
+const STATEMENT: usize = 80;
+
+/// Whether a statement or the head of one ends here; what strings hold does not count.
+fn ends_statement(line: &str) -> bool {
+    let mut inside = false;
+    let mut escaped = false;
+    for c in line.chars() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => inside = !inside,
+            ';' | '{' | '}' if !inside => return true,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Whether the line may give the variable a value.
+fn assigns(line: &str, name: &str) -> bool {
+    let letter = |c: char| c.is_alphanumeric() || c == '_';
+    line.match_indices(name).any(|(at, _)| {
+        let (before, behind) = (&line[..at], &line[at + name.len()..]);
+        let whole = !before.ends_with(letter) && !behind.starts_with(letter);
+        let behind = behind.trim_start();
+        let operator =
+            behind.trim_start_matches(['+', '-', '*', '/', '%', '&', '|', '^', '<', '>']);
+        let equals = operator.starts_with('=') && !operator.starts_with("==");
+        let steps = ["++", "--"]
+            .iter()
+            .any(|step| behind.starts_with(step) || before.trim_end().ends_with(step));
+        // A type stands between the name and the value in Rust.
+        whole && (equals || steps || (behind.starts_with(':') && behind.contains('=')))
+    })
+}
 
 fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(|c: char| !c.is_alphanumeric() && c != '_')

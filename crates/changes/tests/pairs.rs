@@ -254,6 +254,38 @@ fn a_string_is_part_of_the_call() {
 }
 
 #[test]
+fn all_hunks_of_a_long_call_are_changes() {
+    let long = |first: &str, last: &str| {
+        let text = format!("puts(\n      \"{first};\"\n      \"and\"\n      \"{last}\");");
+        BASE.replacen("puts(\"few\");", &text, 1)
+    };
+    let pair = Pair::new(&long("one", "two"), &long("three", "four"));
+    let lines: Vec<_> = pair
+        .set
+        .changes
+        .iter()
+        .map(|change| pair.head_lines(change).0)
+        .collect();
+    assert_eq!(lines, [31, 33]);
+    assert_eq!(pair.set.quiet_hunks().count(), 0);
+}
+
+#[test]
+fn two_assignments_that_meet_in_one_instruction_are_two_changes() {
+    let head =
+        BASE.replacen("int mode = 1;", "int mode = 2;", 1)
+            .replacen("mode = 4;", "mode = 5;", 1);
+    let pair = Pair::new(BASE, &head);
+    let lines: Vec<_> = pair
+        .set
+        .changes
+        .iter()
+        .map(|change| pair.head_lines(change).0)
+        .collect();
+    assert_eq!(lines, [26, 28]);
+}
+
+#[test]
 fn a_new_field_leads_to_the_code_that_knows_the_layout() {
     let pair = changed(
         "struct item { int id; int weight; };",

@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode};
 
 /// Subcommands that are passed on as they are; everything else is a `run`.
 const OTHERS: &[&str] = &[
-    "run", "replay", "accept", "export", "doctor", "help", "trace",
+    "run", "diff", "graph", "replay", "accept", "export", "doctor", "help", "trace",
 ];
 
 fn main() -> ExitCode {

@@ -5,6 +5,7 @@
 
 mod check;
 mod commands;
+mod comparison;
 mod exit;
 mod failure;
 mod guidance;
@@ -18,6 +19,7 @@ mod settings;
 mod source;
 mod store;
 mod version;
+mod versions;
 mod view;
 
 use clap::{Parser, Subcommand};
@@ -39,6 +41,10 @@ struct Arguments {
 enum Command {
     /// Find inputs on which two versions behave differently
     Run(Box<commands::run::Arguments>),
+    /// Say what changed between two versions, and what only looks changed
+    Diff(Box<commands::diff::Arguments>),
+    /// Draw a graph of a function, or the order in which runs come by the changes
+    Graph(Box<commands::graph::Arguments>),
     /// Run a case natively on both versions, or judge the tree here for `git bisect run`
     Replay(Box<commands::replay::Arguments>),
     /// Find an input that executes a line or a function
@@ -83,6 +89,8 @@ fn main() -> std::process::ExitCode {
 fn dispatch(command: Command) -> Result<Code, Failure> {
     match command {
         Command::Run(arguments) => commands::run::run(&arguments),
+        Command::Diff(arguments) => commands::diff::run(&arguments),
+        Command::Graph(arguments) => commands::graph::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
         Command::Reach(arguments) => commands::reach::run(&arguments),
         Command::Accept(arguments) => commands::accept::run(&arguments),

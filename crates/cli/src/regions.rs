@@ -271,7 +271,7 @@ pub fn source_name(file: &str) -> String {
 }
 
 /// Texts of the version's own sources, by name.
-fn texts(program: &Program, built: &Built) -> BTreeMap<String, String> {
+pub fn texts(program: &Program, built: &Built) -> BTreeMap<String, String> {
     let mut texts = BTreeMap::new();
     for file in &program.files {
         let Some(name) = Built::source_name(&file.directory, &file.name) else {
@@ -288,7 +288,7 @@ fn texts(program: &Program, built: &Built) -> BTreeMap<String, String> {
     texts
 }
 
-fn by_number(program: &Program, texts: &BTreeMap<String, String>) -> HashMap<FileId, String> {
+pub fn by_number(program: &Program, texts: &BTreeMap<String, String>) -> HashMap<FileId, String> {
     let files = program.files.iter().enumerate();
     files
         .filter_map(|(number, file)| {

@@ -33,6 +33,10 @@ impl NodeId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cell(pub u32);
 
+/// Pointers with the same number point to the same places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TargetsId(u32);
+
 /// The solution.
 pub struct Pointers {
     layout: Layout,
@@ -56,6 +60,12 @@ impl Pointers {
     /// it was given their address.
     pub fn callbacks(&self, site: Site) -> impl Iterator<Item = FunctionId> + '_ {
         at(&self.callbacks, site)
+    }
+
+    /// `None` for what is never a pointer.
+    pub fn targets(&self, function: FunctionId, pointer: Value) -> Option<TargetsId> {
+        let node = self.layout.value(function, pointer)?;
+        Some(TargetsId(self.solver.contents_of(node).0))
     }
 
     /// Cells that `size` bytes behind the pointer can touch.

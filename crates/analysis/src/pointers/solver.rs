@@ -10,6 +10,7 @@ use changeling_program::{Program, Site};
 
 use super::NodeId;
 use super::objects::{Merge, ObjectId, Objects};
+use crate::bits::Bits;
 use crate::{Graph, Node};
 
 /// What happens to each pointer that arrives at a node.
@@ -397,66 +398,5 @@ fn two(sets: &mut [Bits], a: NodeId, b: NodeId) -> (&Bits, &mut Bits) {
     } else {
         let (left, right) = sets.split_at_mut(a.index());
         (&right[0], &mut left[b.index()])
-    }
-}
-
-/// A set of small numbers.
-#[derive(Clone, Debug, Default)]
-struct Bits(Vec<u64>);
-
-impl Bits {
-    fn set(&mut self, bit: u32) -> bool {
-        let word = bit as usize / 64;
-        if self.0.len() <= word {
-            self.0.resize(word + 1, 0);
-        }
-        let before = self.0[word];
-        self.0[word] |= 1 << (bit % 64);
-        self.0[word] != before
-    }
-
-    fn join(&mut self, other: &Bits) -> bool {
-        if self.0.len() < other.0.len() {
-            self.0.resize(other.0.len(), 0);
-        }
-        let mut grown = false;
-        for (own, other) in self.0.iter_mut().zip(&other.0) {
-            grown |= other & !*own != 0;
-            *own |= other;
-        }
-        grown
-    }
-
-    fn intersect(&mut self, other: &Bits) {
-        self.0.truncate(other.0.len());
-        for (own, other) in self.0.iter_mut().zip(&other.0) {
-            *own &= other;
-        }
-    }
-
-    fn without(&self, other: &Bits) -> Bits {
-        let words = self.0.iter().enumerate();
-        Bits(
-            words
-                .map(|(n, word)| word & !other.0.get(n).copied().unwrap_or(0))
-                .collect(),
-        )
-    }
-
-    fn is_empty(&self) -> bool {
-        self.0.iter().all(|word| *word == 0)
-    }
-
-    fn ones(&self) -> impl Iterator<Item = u32> + '_ {
-        self.0.iter().enumerate().flat_map(|(n, &word)| {
-            let mut word = word;
-            std::iter::from_fn(move || {
-                (word != 0).then(|| {
-                    let bit = word.trailing_zeros();
-                    word &= word - 1;
-                    n as u32 * 64 + bit
-                })
-            })
-        })
     }
 }

@@ -1,8 +1,10 @@
 pub mod accept;
 pub mod build;
 pub mod cc;
+pub mod diff;
 pub mod doctor;
 pub mod export;
+pub mod graph;
 pub mod reach;
 pub mod replay;
 pub mod run;

@@ -12,7 +12,8 @@ use crate::settings::{SearchOptions, Settings, usage};
 use crate::source::SourceOptions;
 use crate::store::{self, Store};
 use crate::version::Version;
-use changeling_build::{BuildOptions, Source};
+use crate::versions::{Named, VersionOptions};
+use changeling_build::BuildOptions;
 use changeling_exec::Limits;
 use changeling_explore::Side;
 use changeling_explore::budget::Cancel;
@@ -31,23 +32,8 @@ use std::sync::Arc;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The older version: a source file, directory, cargo package or bitcode
-    #[arg(requires = "new")]
-    old: Option<PathBuf>,
-    /// The newer version
-    new: Option<PathBuf>,
-    /// The older version is this revision of the git repository here
-    #[arg(long, value_name = "REV", conflicts_with_all = ["old", "base_dir"])]
-    base: Option<String>,
-    /// The newer version is this revision; without it, the work tree
-    #[arg(long, value_name = "REV", conflicts_with_all = ["old", "head_dir"])]
-    head: Option<String>,
-    /// The older version is this directory
-    #[arg(long, value_name = "DIR", conflicts_with = "old")]
-    base_dir: Option<PathBuf>,
-    /// The newer version is this directory
-    #[arg(long, value_name = "DIR", conflicts_with = "old")]
-    head_dir: Option<PathBuf>,
+    #[command(flatten)]
+    versions: VersionOptions,
     #[command(flatten)]
     input: InputOptions,
     #[command(flatten)]
@@ -78,7 +64,7 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
     settings.input.shape(false)?;
     let normaliser = Normaliser::new(&Places::default(), &settings.normalise)
         .map_err(|error| usage(&error.to_string()))?;
-    let sides = sides(arguments, &settings.source)?;
+    let sides = arguments.versions.sides(&settings.source)?;
     let mut display = Display::new(Mode::choose(arguments.quiet, arguments.json_lines));
     if arguments.list {
         return list(&sides, &settings);
@@ -104,65 +90,6 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
         normaliser,
     };
     job.search(sides, versions, out, display)
-}
-
-/// A version as the user named it.
-struct Named {
-    label: String,
-    source: Source,
-    commit: Option<String>,
-}
-
-fn sides(arguments: &Arguments, options: &SourceOptions) -> Result<[Named; 2], Failure> {
-    let path = |path: &Path| Named {
-        label: path.display().to_string(),
-        source: options.source(&[path.to_owned()]),
-        commit: None,
-    };
-    if let (Some(old), Some(new)) = (&arguments.old, &arguments.new) {
-        return Ok([path(old), path(new)]);
-    }
-    let revision = |name: &String| Named {
-        label: name.clone(),
-        source: options.revision(".".into(), name.clone()),
-        commit: commit(name),
-    };
-    let base = match (&arguments.base, &arguments.base_dir) {
-        (Some(name), _) => revision(name),
-        (None, Some(directory)) => path(directory),
-        (None, None) => {
-            return Err(Failure {
-                code: Code::USAGE,
-                what: "two versions are needed".into(),
-                place: None,
-                help: Some(
-                    "give OLD and NEW, or --base REV (and --head REV), or --base-dir and --head-dir"
-                        .into(),
-                ),
-                output: None,
-            });
-        }
-    };
-    let head = match (&arguments.head, &arguments.head_dir) {
-        (Some(name), _) => revision(name),
-        (None, Some(directory)) => path(directory),
-        (None, None) => Named {
-            label: "work tree".into(),
-            ..path(Path::new("."))
-        },
-    };
-    Ok([base, head])
-}
-
-/// The full name of a revision; the build tells if there is none.
-fn commit(revision: &str) -> Option<String> {
-    let output = std::process::Command::new("git")
-        .args(["rev-parse", "--verify", "--quiet", "--end-of-options"])
-        .arg(format!("{revision}^{{commit}}"))
-        .output()
-        .ok()?;
-    let text = String::from_utf8(output.stdout).ok()?;
-    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
 fn open_out(path: &Path, resume: bool) -> Result<OutputDirectory, Failure> {

@@ -1,0 +1,315 @@
+//! What sites can influence.
+
+use std::collections::HashSet;
+
+use changeling_program::{BlockId, Callee, FunctionId, Operation, Site, Value};
+
+use super::{Slice, Slicer, Tide};
+use crate::bits::Bits;
+use crate::flow::SegmentId;
+
+/// A thing that is in the slice.
+#[derive(Clone, Copy)]
+enum Step {
+    /// The instruction with all it does.
+    Site(Site),
+    /// Only its result: for calls, what came back.
+    Result(Site),
+    /// That it runs or not: for calls, the callee's being entered.
+    Run(Site),
+    /// A parameter.
+    Argument(FunctionId, u32),
+    /// That the function is entered.
+    Entered(FunctionId),
+}
+
+pub struct Forward<'s, 'p> {
+    slicer: &'s Slicer<'p>,
+    sites: Seen,
+    results: Seen,
+    runs: Seen,
+    found: Seen,
+    dependent: Seen,
+    kills: Seen,
+    arguments: HashSet<(FunctionId, u32)>,
+    entered: Vec<bool>,
+    /// Segments of which it is known that they run or not.
+    running: Vec<bool>,
+    decided: Vec<bool>,
+    work: Vec<Step>,
+    tide: Tide,
+}
+
+/// A set of sites.
+struct Seen(Vec<bool>);
+
+impl Seen {
+    fn insert(&mut self, site: Site) -> bool {
+        !std::mem::replace(&mut self.0[site.index()], true)
+    }
+
+    fn has(&self, site: Site) -> bool {
+        self.0[site.index()]
+    }
+
+    fn list(&self) -> Vec<Site> {
+        let sites = self.0.iter().enumerate().filter(|(_, seen)| **seen);
+        sites.map(|(index, _)| Site::from_index(index)).collect()
+    }
+}
+
+impl<'s, 'p> Forward<'s, 'p> {
+    pub fn new(slicer: &'s Slicer<'p>) -> Forward<'s, 'p> {
+        let seen = || Seen(vec![false; slicer.program.instructions.len()]);
+        let segments = slicer.graphs.flow.segments.len();
+        Forward {
+            slicer,
+            sites: seen(),
+            results: seen(),
+            runs: seen(),
+            found: seen(),
+            dependent: seen(),
+            kills: seen(),
+            arguments: HashSet::new(),
+            entered: vec![false; slicer.program.functions.len()],
+            running: vec![false; segments],
+            decided: vec![false; segments],
+            work: Vec::new(),
+            tide: Tide::new(slicer.program),
+        }
+    }
+
+    pub fn run(mut self, sites: &[Site]) -> Slice {
+        for &site in sites {
+            self.start(Step::Site(site));
+            // A call that was itself altered passes and gets back something else.
+            for callee in self.slicer.defined_callees(site) {
+                self.start(Step::Result(site));
+                for n in 0..self.slicer.program.instruction(site).operands.len() as u32 {
+                    self.start(Step::Argument(callee, n));
+                }
+            }
+        }
+        loop {
+            while let Some(step) = self.work.pop() {
+                self.expand(step);
+            }
+            let Some(block) = self.tide.next() else { break };
+            self.flow(block);
+        }
+        Slice {
+            sites: self.found.list(),
+            dependent: self.dependent.list(),
+            kills: self.kills.list(),
+        }
+    }
+
+    fn start(&mut self, step: Step) {
+        let new = match step {
+            Step::Site(site) => self.sites.insert(site),
+            Step::Result(site) => self.results.insert(site),
+            Step::Run(site) => self.runs.insert(site),
+            Step::Argument(function, n) => self.arguments.insert((function, n)),
+            Step::Entered(id) => !std::mem::replace(&mut self.entered[id.index()], true),
+        };
+        if new {
+            self.work.push(step);
+        }
+    }
+
+    /// As `start`, for what depends on something else of the slice.
+    fn reach(&mut self, step: Step) {
+        if let Step::Site(site) = step {
+            self.dependent.insert(site);
+        }
+        self.start(step);
+    }
+
+    fn expand(&mut self, step: Step) {
+        let slicer = self.slicer;
+        let program = slicer.program;
+        match step {
+            Step::Site(site) => {
+                self.found.insert(site);
+                self.start(Step::Run(site));
+                if !slicer.calls_defined(site) {
+                    self.start(Step::Result(site));
+                }
+            }
+            Step::Result(site) => {
+                self.found.insert(site);
+                for &user in &slicer.users[site.index()] {
+                    self.use_of(user, Value::Result(site));
+                }
+                if slicer.memory.touched(site).is_some() {
+                    self.tide.again(program.instruction(site).block);
+                }
+                self.returned(site);
+                self.decide(site);
+            }
+            Step::Run(site) => {
+                self.found.insert(site);
+                for callee in slicer.defined_callees(site) {
+                    self.reach(Step::Entered(callee));
+                }
+                let is_terminator = program.instruction(site).is_terminator();
+                if is_terminator || slicer.graphs.calls.call_exits(program, site).any() {
+                    self.decide(site);
+                }
+            }
+            Step::Argument(function, n) => {
+                let users = slicer.argument_users.get(&(function, n));
+                for &user in users.map_or(&[][..], Vec::as_slice) {
+                    self.use_of(user, Value::Argument(n));
+                }
+            }
+            Step::Entered(function) => {
+                let flow = slicer.graphs.flow.function(function);
+                let control = slicer.graphs.control(function);
+                for node in flow.graph.nodes() {
+                    if control.is_unconditional(node) {
+                        self.segment_runs(flow.segment(node));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The value reached an instruction that uses it.
+    fn use_of(&mut self, user: Site, value: Value) {
+        let slicer = self.slicer;
+        let instruction = slicer.program.instruction(user);
+        if !slicer.calls_defined(user) {
+            self.reach(Step::Site(user));
+            return;
+        }
+        self.found.insert(user);
+        for (n, &operand) in instruction.operands.iter().enumerate() {
+            if operand == value {
+                for callee in slicer.defined_callees(user) {
+                    self.reach(Step::Argument(callee, n as u32));
+                }
+            }
+        }
+        let pointer = instruction.call().is_some_and(
+            |call| matches!(call.callee, Callee::Indirect(pointer) if pointer == value),
+        );
+        if pointer {
+            // Another function may be called.
+            self.reach(Step::Run(user));
+            self.reach(Step::Result(user));
+        }
+    }
+
+    /// A returned value goes to all calls of the function.
+    fn returned(&mut self, site: Site) {
+        let program = self.slicer.program;
+        if program.instruction(site).operation == Operation::Return {
+            let function = program.function_of(site);
+            for call in self.slicer.graphs.calls.callers(function) {
+                self.reach(Step::Result(call));
+            }
+        }
+    }
+
+    /// What the decision at the site decides runs or not.
+    fn decide(&mut self, site: Site) {
+        let slicer = self.slicer;
+        let segment = slicer.graphs.flow.segment_of(site);
+        if slicer.graphs.flow.segment(segment).last != site
+            || std::mem::replace(&mut self.decided[segment.0 as usize], true)
+        {
+            return;
+        }
+        let function = slicer.program.function_of(site);
+        let flow = slicer.graphs.flow.function(function);
+        let control = slicer.graphs.control(function);
+        for decision in control.decisions_of(flow.node(segment)) {
+            for controlled in control.controlled(decision) {
+                self.segment_runs(flow.segment(controlled));
+            }
+        }
+        if slicer.program.instruction(site).decides() {
+            self.phis_behind(segment);
+        }
+    }
+
+    fn segment_runs(&mut self, segment: SegmentId) {
+        if std::mem::replace(&mut self.running[segment.0 as usize], true) {
+            return;
+        }
+        let slicer = self.slicer;
+        for site in slicer.graphs.flow.segment(segment).sites() {
+            self.reach(Step::Site(site));
+            if slicer.calls_defined(site) {
+                self.reach(Step::Result(site));
+            }
+        }
+        self.phis_behind(segment);
+    }
+
+    /// Which value a phi node takes depends on which way was taken.
+    fn phis_behind(&mut self, segment: SegmentId) {
+        let slicer = self.slicer;
+        let last = slicer.graphs.flow.segment(segment).last;
+        let instruction = slicer.program.instruction(last);
+        if instruction.is_terminator() {
+            let phis = slicer.phis_from.get(&instruction.block);
+            for &phi in phis.map_or(&[][..], Vec::as_slice) {
+                self.reach(Step::Site(phi));
+            }
+        }
+    }
+
+    /// Takes the cells that matter through a block.
+    fn flow(&mut self, block: BlockId) {
+        let slicer = self.slicer;
+        let (program, memory) = (slicer.program, slicer.memory);
+        let mut cells = self.tide.blocks[block.index()].clone();
+        for &site in memory.events(block) {
+            if let Some(touched) = memory.touched(site) {
+                if touched.reads.meets(&cells) {
+                    self.reach(Step::Site(site));
+                }
+                if let Some(cell) = touched.replaced.filter(|&cell| cells.has(cell)) {
+                    self.kills.insert(site);
+                    cells.remove(cell);
+                }
+                if self.results.has(site) {
+                    cells.join(&touched.writes);
+                }
+            }
+            for callee in slicer.defined_callees(site) {
+                let read = cells.both(memory.summary(callee).0);
+                if !read.is_empty() {
+                    self.tide.rise(program.function(callee).first_block, &read);
+                }
+            }
+            if let Some(back) = self.tide.calls.get(&site) {
+                cells.join(back);
+            }
+        }
+        if cells.is_empty() {
+            return;
+        }
+        let next = program.successors(block);
+        for &block in &next {
+            self.tide.rise(block, &cells);
+        }
+        if next.is_empty() {
+            self.leave(program.block(block).function, &cells);
+        }
+    }
+
+    fn leave(&mut self, function: FunctionId, cells: &Bits) {
+        let slicer = self.slicer;
+        let outer = cells.without(slicer.memory.own(function));
+        let Some(fresh) = self.tide.cross(function, &outer) else {
+            return;
+        };
+        for call in slicer.graphs.calls.callers(function) {
+            let block = slicer.program.instruction(call).block;
+            self.tide.rise_at(call, block, &fresh);
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! Which hunks of the source altered instructions come from.
+
+use std::collections::HashMap;
+
+use changeling_program::{
+    Constant, DebugValue, Operation, Place, Program, Site, Value, VariableId,
+};
+
+use crate::HunkId;
+use crate::alignment::Edit;
+use crate::grouping::Pair;
+use crate::source::Which;
+
+/// The hunks of each edit: those around its lines, and those that assign what it
+/// uses now or used before; one that changes a name its line mentions; that of
+/// its neighbours; the closest in the function.
+pub fn assign_hunks(pair: &Pair<'_>, edits: &[(Edit, u32)]) -> Vec<Vec<HunkId>> {
+    let mut hunks: Vec<Vec<HunkId>> = Vec::with_capacity(edits.len());
+    for &(edit, _) in edits {
+        let places = places(pair, edit);
+        let at = |&(which, place): &(Which, Place)| pair.text.hunk_at(which, place);
+        // Code that was moved is in a hunk of base, too, which says nothing.
+        let of = |which: Which| places.iter().filter(move |place| place.0 == which);
+        let mut own: Vec<HunkId> = of(Which::Head).filter_map(at).collect();
+        if own.is_empty() {
+            own.extend(of(Which::Base).filter_map(at));
+        }
+        if matches!(edit, Edit::Modified(..)) || own.is_empty() {
+            own.extend(statement_hunks(pair, edit, &places));
+        }
+        own.extend(joined_hunks(pair, edit));
+        let assigned = assigned(pair, edit, own.is_empty());
+        own.extend(assigned.iter().filter_map(at));
+        let named = || {
+            places
+                .iter()
+                .find_map(|&(which, place)| pair.text.hunk_named(which, place))
+        };
+        if own.is_empty() {
+            own.extend(named());
+        }
+        own.sort_unstable();
+        own.dedup();
+        hunks.push(own);
+    }
+    let mut by_run: HashMap<u32, HunkId> = HashMap::new();
+    for (&(_, run), hunks) in edits.iter().zip(&hunks) {
+        if let Some(&hunk) = hunks.first() {
+            by_run.entry(run).or_insert(hunk);
+        }
+    }
+    let (base, head) = pair.functions;
+    let base_hunks = pair.text.hunks_in(Which::Base, pair.base, base);
+    let head_hunks = pair.text.hunks_in(Which::Head, pair.head, head);
+    for (n, &(edit, run)) in edits.iter().enumerate() {
+        if !hunks[n].is_empty() {
+            continue;
+        }
+        let near = |which: Which, line: u32| {
+            let hunks = if which == Which::Base {
+                &base_hunks
+            } else {
+                &head_hunks
+            };
+            hunks
+                .iter()
+                .map(|(lines, id)| (lines.distance(line), *id))
+                .min()
+        };
+        let closest = || {
+            let places = located(pair, edit);
+            let near = places
+                .iter()
+                .filter_map(|&(which, place)| near(which, place.line));
+            near.min().map(|(_, id)| id)
+        };
+        let any = || {
+            base_hunks
+                .iter()
+                .chain(&head_hunks)
+                .map(|&(_, id)| id)
+                .next()
+        };
+        let found = by_run.get(&run).copied();
+        let found = found.or_else(closest).or_else(any);
+        hunks[n].extend(found.or_else(|| pair.text.only_outer_hunk()));
+    }
+    hunks
+}
+
+/// Hunks in the lines of a call behind its first one: its arguments may go on
+/// for many lines, and strings leave no instruction of their own.
+fn statement_hunks(pair: &Pair<'_>, edit: Edit, places: &[(Which, Place)]) -> Vec<HunkId> {
+    let mut hunks = Vec::new();
+    for &(which, place) in places {
+        let (program, _) = pair.side(which);
+        let site = match which {
+            Which::Base => edit.base(),
+            Which::Head => edit.head(),
+        };
+        if site.is_some_and(|site| program.instruction(site).call().is_some()) {
+            hunks.extend(pair.text.hunks_behind(which, place));
+        }
+    }
+    hunks
+}
+
+/// Hunks that assign the variable of a phi node. Where ways join, the compiler
+/// drops blocks that only assigned a constant, and what is known about them.
+fn joined_hunks(pair: &Pair<'_>, edit: Edit) -> Vec<HunkId> {
+    let mut hunks = Vec::new();
+    for (which, site) in [(Which::Base, edit.base()), (Which::Head, edit.head())] {
+        let (program, function) = pair.side(which);
+        let phi = site.filter(|&site| {
+            let instruction = program.instruction(site);
+            let constant = |value: &Value| matches!(value, Value::Constant(_));
+            matches!(instruction.operation, Operation::Phi { .. })
+                && instruction.operands.iter().any(constant)
+        });
+        let Some(site) = phi else { continue };
+        let known = debug_values(program, program.function(function).sites()).iter();
+        let own = known.filter(|known| known.value == Value::Result(site));
+        for known in own {
+            let name = &program.variables[known.variable.index()].name;
+            hunks.extend(pair.text.hunks_assigning(which, program, function, name));
+        }
+    }
+    hunks
+}
+
+/// Lines that assign operands which differ between the two sides of the edit.
+/// Constants are taken only if nothing else explains it: the same number is
+/// assigned in many places.
+fn assigned(pair: &Pair<'_>, edit: Edit, unexplained: bool) -> Vec<(Which, Place)> {
+    let paired = matches!(edit, Edit::Modified(..));
+    if !paired && !unexplained {
+        return Vec::new();
+    }
+    let same = |left: Value, right: Value| match (left, right) {
+        (Value::Result(left), Value::Result(right)) => pair.sites.head(left) == Some(right),
+        (Value::Constant(left), Value::Constant(right)) => {
+            let (left, right) = (pair.base.constant(left), pair.head.constant(right));
+            match (left, right) {
+                (Constant::Integer { bits: left, .. }, Constant::Integer { bits: right, .. }) => {
+                    left == right
+                }
+                _ => false,
+            }
+        }
+        (Value::Argument(left), Value::Argument(right)) => left == right,
+        _ => false,
+    };
+    let operands = |program: &Program, site: Option<Site>| -> Vec<Value> {
+        site.map_or_else(Vec::new, |site| program.instruction(site).uses().collect())
+    };
+    let left = operands(pair.base, edit.base());
+    let right = operands(pair.head, edit.head());
+    let mut places = Vec::new();
+    for &value in &left {
+        if !right.iter().any(|&other| same(value, other)) {
+            places.extend(assigning(pair, Which::Base, value, unexplained));
+        }
+    }
+    for &value in &right {
+        if !left.iter().any(|&other| same(other, value)) {
+            places.extend(assigning(pair, Which::Head, value, unexplained));
+        }
+    }
+    places
+}
+
+/// Lines of the function that assign the value to a variable.
+fn assigning<'a>(
+    pair: &'a Pair<'_>,
+    which: Which,
+    value: Value,
+    constants: bool,
+) -> impl Iterator<Item = (Which, Place)> + 'a {
+    let (program, function) = pair.side(which);
+    let wanted = constants || !matches!(value, Value::Constant(_));
+    debug_values(program, program.function(function).sites())
+        .iter()
+        .filter(move |known| wanted && known.value == value)
+        .filter_map(move |known| pair.text.assignment(which, program, known))
+        .map(move |place| (which, place))
+}
+
+/// What debug information says about the values of variables in a range of code.
+pub fn debug_values(
+    program: &Program,
+    sites: impl ExactSizeIterator<Item = Site>,
+) -> &[DebugValue] {
+    let count = sites.len() as u32;
+    let mut sites = sites;
+    let first = sites.next().unwrap_or(Site::FIRST);
+    let position = |site: Site| {
+        let known = &program.debug_values;
+        known.partition_point(|known| known.before < site)
+    };
+    &program.debug_values[position(first)..position(Site(first.0 + count))]
+}
+
+/// Lines an edit may belong to.
+fn places(pair: &Pair<'_>, edit: Edit) -> Vec<(Which, Place)> {
+    let mut places = Vec::new();
+    if let Some(site) = edit.head() {
+        places.extend(
+            source_places(pair, Which::Head, site)
+                .into_iter()
+                .map(|place| (Which::Head, place)),
+        );
+    }
+    if let Some(site) = edit.base() {
+        places.extend(
+            source_places(pair, Which::Base, site)
+                .into_iter()
+                .map(|place| (Which::Base, place)),
+        );
+    }
+    places
+}
+
+/// The same, or the line of the closest instruction before that has one.
+fn located(pair: &Pair<'_>, edit: Edit) -> Vec<(Which, Place)> {
+    let places = places(pair, edit);
+    if !places.is_empty() {
+        return places;
+    }
+    let before = |program: &Program, site: Site| {
+        let first = program.function(program.function_of(site)).first_site;
+        (first.0..site.0).rev().find_map(|n| program.place(Site(n)))
+    };
+    let head = edit
+        .head()
+        .and_then(|site| before(pair.head, site))
+        .map(|p| (Which::Head, p));
+    let base = edit
+        .base()
+        .and_then(|site| before(pair.base, site))
+        .map(|p| (Which::Base, p));
+    head.into_iter().chain(base).collect()
+}
+
+/// Where an instruction was written. Constants that reach a phi node were
+/// assigned to its variable, or in the blocks before it, as debug information
+/// tells.
+fn source_places(pair: &Pair<'_>, which: Which, site: Site) -> Vec<Place> {
+    let (program, function) = pair.side(which);
+    if let Some(place) = program.place(site) {
+        return vec![place];
+    }
+    let instruction = program.instruction(site);
+    let Operation::Phi { incoming } = &instruction.operation else {
+        return Vec::new();
+    };
+    let all = debug_values(program, program.function(function).sites());
+    let own = all
+        .iter()
+        .filter(|known| known.value == Value::Result(site));
+    let variables: Vec<VariableId> = own.map(|known| known.variable).collect();
+    let mut places = Vec::new();
+    for (&block, &value) in incoming.iter().zip(&instruction.operands) {
+        if !matches!(value, Value::Constant(_)) {
+            continue;
+        }
+        let assigned: Vec<&DebugValue> = match variables.is_empty() {
+            true => {
+                let known = debug_values(program, program.block(block).sites());
+                known.iter().filter(|known| known.value == value).collect()
+            }
+            false => {
+                let own = |known: &&DebugValue| variables.contains(&known.variable);
+                let known = all.iter().filter(|known| known.value == value);
+                known.filter(own).collect()
+            }
+        };
+        let lines = assigned.iter();
+        places.extend(lines.filter_map(|known| pair.text.assignment(which, program, known)));
+    }
+    places
+}

@@ -1,0 +1,290 @@
+//! `changeling graph`: a graph of a function, or the order in which runs come
+//! by the changes, as DOT and SVG.
+
+use crate::comparison::{Compared, file_name, load};
+use crate::exit::Code;
+use crate::failure::Failure;
+use crate::settings::distance;
+use crate::source::SourceOptions;
+use crate::versions::VersionOptions;
+use changeling_analysis::drawing::Drawing;
+use changeling_analysis::{Graphs, Memory, dot};
+use changeling_build::Source;
+use changeling_changes::{ChangeSequences, Version};
+use changeling_program::{FunctionId, Place, Program};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// VERSION FUNCTION, or with --csg OLD NEW
+    #[arg(num_args = 0..=2, value_name = "VERSION FUNCTION")]
+    targets: Vec<String>,
+    /// The version is this revision of the git repository here
+    #[arg(long, value_name = "REV")]
+    revision: Option<String>,
+    /// The older version is this revision (for --csg)
+    #[arg(long, value_name = "REV", conflicts_with = "revision")]
+    base: Option<String>,
+    /// The newer version is this revision; without it, the work tree (for --csg)
+    #[arg(long, value_name = "REV", requires = "base")]
+    head: Option<String>,
+    #[command(flatten)]
+    kind: Kind,
+    /// With --csg: draw the older version's graph instead of the newer one's
+    #[arg(long, requires = "csg")]
+    older: bool,
+    /// Write to NAME.dot and NAME.svg; with `-` the DOT text goes to standard output
+    #[arg(long, value_name = "NAME")]
+    out: Option<String>,
+    #[command(flatten)]
+    source: SourceOptions,
+}
+
+#[derive(clap::Args)]
+#[group(required = true, multiple = false)]
+struct Kind {
+    /// Control flow
+    #[arg(long)]
+    cfg: bool,
+    /// Control dependence: which branches decide what runs
+    #[arg(long)]
+    cdg: bool,
+    /// Program dependence: control, and what flows through variables
+    #[arg(long)]
+    pdg: bool,
+    /// Change sequences: in which orders runs come by the changes
+    #[arg(long)]
+    csg: bool,
+}
+
+pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
+    let (drawing, name) = match arguments.kind.csg {
+        true => changes(arguments)?,
+        false => function(arguments)?,
+    };
+    let dot = drawing.dot();
+    if arguments.out.as_deref() == Some("-") {
+        print!("{dot}");
+        return Ok(Code::OK);
+    }
+    let name = arguments.out.clone().unwrap_or(name);
+    let size = format!(
+        "{} boxes, {} arrows",
+        drawing.boxes.len(),
+        drawing.arrows.len()
+    );
+    write(&name, "dot", &dot)?;
+    match drawing.svg() {
+        Some(svg) => {
+            write(&name, "svg", &svg)?;
+            println!("{name}.dot and {name}.svg: {size}");
+        }
+        None => println!("{name}.dot: {size}; too large to be drawn, so there is no {name}.svg"),
+    }
+    Ok(Code::OK)
+}
+
+fn write(name: &str, kind: &str, text: &str) -> Result<(), Failure> {
+    let path = format!("{name}.{kind}");
+    std::fs::write(&path, text).map_err(|error| Failure {
+        code: Code::CANNOT_RUN,
+        what: format!("cannot write {path}: {error}"),
+        place: None,
+        help: Some("choose another name with --out".into()),
+        output: None,
+    })
+}
+
+/// A graph of one function, and the name for its files.
+fn function(arguments: &Arguments) -> Result<(Drawing, String), Failure> {
+    let options = &arguments.source;
+    let (source, name): (Source, &str) = match (&arguments.revision, &arguments.targets[..]) {
+        (Some(revision), [name]) => (options.revision(".".into(), revision.clone()), name),
+        (None, [version, name]) => (options.source(&[PathBuf::from(version)]), name),
+        _ => return Err(usage("a version and a function are needed")),
+    };
+    let (program, texts) = load(&source, &options.build_options())?;
+    let id = find(&program, name)?;
+    let text = text_of(&program, &texts);
+    let graphs = Graphs::new(&program);
+    let (drawing, kind) = if arguments.kind.cfg {
+        (dot::cfg(&program, &graphs, id, &text), "cfg")
+    } else if arguments.kind.cdg {
+        (dot::cdg(&program, &graphs, id, &text), "cdg")
+    } else {
+        let memory = Memory::new(&program, &graphs.pointers, &graphs.calls);
+        (dot::pdg(&program, &graphs, &memory, id, &text), "pdg")
+    };
+    let name = format!("{}.{kind}", file_safe(&program.function(id).name));
+    Ok((drawing, name))
+}
+
+fn changes(arguments: &Arguments) -> Result<(Drawing, String), Failure> {
+    let path = |at: usize| arguments.targets.get(at).map(PathBuf::from);
+    let versions = VersionOptions {
+        old: path(0),
+        new: path(1),
+        base: arguments.base.clone(),
+        head: arguments.head.clone(),
+        base_dir: None,
+        head_dir: None,
+    };
+    if versions.old.is_some() != versions.new.is_some() {
+        return Err(usage("a change-sequence graph needs two versions"));
+    }
+    if versions.old.is_some() && versions.base.is_some() {
+        return Err(usage("give OLD and NEW, or --base and --head, not both"));
+    }
+    let sides = versions.sides(&arguments.source)?;
+    let compared = Compared::new(&sides, &arguments.source.build_options())?;
+    let (side, version) = match arguments.older {
+        true => (0, Version::Base),
+        false => (1, Version::Head),
+    };
+    let program = &compared.programs[side];
+    let graphs = Graphs::new(program);
+    let memory = Memory::new(program, &graphs.pointers, &graphs.calls);
+    let found = ChangeSequences::new(program, &graphs, &memory, &compared.set, version);
+    let text = text_of(program, &compared.texts[side]);
+    let number = |change: u32| (change + 1).to_string();
+    let drawing = dot::csg(program, &found.graph, &number, &text);
+    for point in &found.graph.unreachable {
+        let place = program.place(point.site);
+        let place = place.map_or("an unknown place".into(), |place| {
+            format!("{}:{}", file_name(program, place), place.line)
+        });
+        let list: Vec<String> = point.changes.iter().map(|&n| number(n)).collect();
+        eprintln!(
+            "note: no run can come to {place} (change {})",
+            list.join(", ")
+        );
+    }
+    Ok((drawing, "changes.csg".into()))
+}
+
+fn text_of<'a>(
+    program: &'a Program,
+    texts: &'a BTreeMap<String, String>,
+) -> impl Fn(Place) -> Option<String> + 'a {
+    let lines: BTreeMap<&str, Vec<&str>> = texts
+        .iter()
+        .map(|(name, text)| (name.as_str(), text.lines().collect()))
+        .collect();
+    move |place| {
+        let lines = lines.get(file_name(program, place).as_str())?;
+        let line = lines.get(place.line.checked_sub(1)? as usize)?;
+        Some((*line).to_owned())
+    }
+}
+
+/// A function by its symbol, its full name, or the end of it.
+fn find(program: &Program, name: &str) -> Result<FunctionId, Failure> {
+    let bare = |full: &str| full.split('(').next().unwrap_or(full).to_owned();
+    let rounds: [&dyn Fn(&changeling_program::Function) -> bool; 4] = [
+        &|function| function.symbol == name,
+        &|function| function.name == name,
+        &|function| bare(&function.name) == name,
+        &|function| bare(&function.name).ends_with(&format!("::{name}")),
+    ];
+    for matches in rounds {
+        let found: Vec<FunctionId> = program
+            .definitions()
+            .filter(|&id| matches(program.function(id)))
+            .collect();
+        match found[..] {
+            [] => {}
+            [only] => return Ok(only),
+            _ => {
+                let names: Vec<String> = found
+                    .iter()
+                    .take(12)
+                    .map(|&id| {
+                        format!(
+                            "{} ({})",
+                            program.function(id).name,
+                            program.function(id).symbol
+                        )
+                    })
+                    .collect();
+                return Err(Failure {
+                    code: Code::USAGE,
+                    what: format!("{} functions are called `{name}`", found.len()),
+                    place: None,
+                    help: Some(format!(
+                        "give the full name or the symbol: {}",
+                        names.join("; ")
+                    )),
+                    output: None,
+                });
+            }
+        }
+    }
+    let declared = program
+        .functions
+        .iter()
+        .any(|function| function.symbol == name);
+    let near = nearest(program, name);
+    Err(Failure {
+        code: Code::USAGE,
+        what: match declared {
+            true => format!("`{name}` has no body in this program: it comes from a library"),
+            false => format!("there is no function `{name}`"),
+        },
+        place: None,
+        help: Some(match near.is_empty() {
+            true => "the program has no function with a similar name".into(),
+            false => format!("similar names: {}", near.join(", ")),
+        }),
+        output: None,
+    })
+}
+
+/// Up to five names, the most similar first.
+fn nearest(program: &Program, name: &str) -> Vec<String> {
+    let last = |full: &str| {
+        let bare = full.split('(').next().unwrap_or(full);
+        bare.rsplit("::").next().unwrap_or(bare).to_owned()
+    };
+    let wanted = last(name);
+    let mut ranked: Vec<(usize, String)> = program
+        .definitions()
+        .map(|id| program.function(id).name.clone())
+        .map(|full| {
+            let own = last(&full);
+            let within = own.contains(&wanted) || wanted.contains(&own);
+            let far = distance(&wanted, &own).min(distance(name, &full));
+            (if within { far.min(2) } else { far }, full)
+        })
+        .filter(|(far, _)| *far <= 2 + wanted.chars().count() / 3)
+        .collect();
+    ranked.sort();
+    ranked.dedup();
+    ranked.into_iter().take(5).map(|(_, name)| name).collect()
+}
+
+fn file_safe(name: &str) -> String {
+    let bare = name.split('(').next().unwrap_or(name);
+    let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let name: String = bare
+        .chars()
+        .map(|c| if safe(c) { c } else { '_' })
+        .collect();
+    let short: String = name.chars().take(80).collect();
+    match Path::new(&short).file_name() {
+        Some(_) => short,
+        None => "function".into(),
+    }
+}
+
+fn usage(what: &str) -> Failure {
+    Failure {
+        code: Code::USAGE,
+        what: what.into(),
+        place: None,
+        help: Some(
+            "changeling graph VERSION FUNCTION --cfg|--cdg|--pdg, or changeling graph OLD NEW --csg".into(),
+        ),
+        output: None,
+    }
+}

@@ -1,0 +1,89 @@
+//! Options that name the two versions.
+
+use crate::exit::Code;
+use crate::failure::Failure;
+use crate::source::SourceOptions;
+use changeling_build::Source;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args, Clone, Debug)]
+pub struct VersionOptions {
+    /// The older version: a source file, directory, cargo package or bitcode
+    #[arg(requires = "new")]
+    pub old: Option<PathBuf>,
+    /// The newer version
+    pub new: Option<PathBuf>,
+    /// The older version is this revision of the git repository here
+    #[arg(long, value_name = "REV", conflicts_with_all = ["old", "base_dir"])]
+    pub base: Option<String>,
+    /// The newer version is this revision; without it, the work tree
+    #[arg(long, value_name = "REV", conflicts_with_all = ["old", "head_dir"])]
+    pub head: Option<String>,
+    /// The older version is this directory
+    #[arg(long, value_name = "DIR", conflicts_with = "old")]
+    pub base_dir: Option<PathBuf>,
+    /// The newer version is this directory
+    #[arg(long, value_name = "DIR", conflicts_with = "old")]
+    pub head_dir: Option<PathBuf>,
+}
+
+/// A version as the user named it.
+pub struct Named {
+    pub label: String,
+    pub source: Source,
+    pub commit: Option<String>,
+}
+
+impl VersionOptions {
+    pub fn sides(&self, options: &SourceOptions) -> Result<[Named; 2], Failure> {
+        let path = |path: &Path| Named {
+            label: path.display().to_string(),
+            source: options.source(&[path.to_owned()]),
+            commit: None,
+        };
+        if let (Some(old), Some(new)) = (&self.old, &self.new) {
+            return Ok([path(old), path(new)]);
+        }
+        let revision = |name: &String| Named {
+            label: name.clone(),
+            source: options.revision(".".into(), name.clone()),
+            commit: commit(name),
+        };
+        let base = match (&self.base, &self.base_dir) {
+            (Some(name), _) => revision(name),
+            (None, Some(directory)) => path(directory),
+            (None, None) => {
+                return Err(Failure {
+                code: Code::USAGE,
+                what: "two versions are needed".into(),
+                place: None,
+                help: Some(
+                    "give OLD and NEW, or --base REV (and --head REV), or --base-dir and --head-dir"
+                        .into(),
+                ),
+                output: None,
+            });
+            }
+        };
+        let head = match (&self.head, &self.head_dir) {
+            (Some(name), _) => revision(name),
+            (None, Some(directory)) => path(directory),
+            (None, None) => Named {
+                label: "work tree".into(),
+                ..path(Path::new("."))
+            },
+        };
+        Ok([base, head])
+    }
+}
+
+/// The full name of a revision; the build tells if there is none.
+fn commit(revision: &str) -> Option<String> {
+    let output = std::process::Command::new("git")
+        .args(["rev-parse", "--verify", "--quiet", "--end-of-options"])
+        .arg(format!("{revision}^{{commit}}"))
+        .output()
+        .ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}

@@ -1,0 +1,274 @@
+//! `changeling diff` and `changeling graph` on small programs, and on what
+//! nobody should give them.
+
+mod support;
+
+use serde_json::Value;
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Output;
+use support::changeling;
+
+const OLD: &str = "\
+#include <stdio.h>
+#define LIMIT 10
+static int table[4] = {
+  1, 2,
+  3, 4
+};
+static int clamp(int value) {
+  if (value > LIMIT)
+    return LIMIT;
+  return value;
+}
+/* sums up */
+static int total(const int *items, int count) {
+  int sum = 0;
+  for (int i = 0; i < count; i++) {
+    int weight = items[i];
+    if (weight < 0)
+      continue;
+    sum += clamp(weight) * table[i & 3];
+  }
+  return sum;
+}
+int spare(int x) { return x + 1; }
+int main(int argc, char **argv) {
+  int items[3] = {1, argc, 5};
+  printf(\"%d\\n\", total(items, 3));
+  return 0;
+}
+";
+
+fn run(room: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let all = [arguments, &["--cache", "cache"]].concat();
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = changeling(room, &all);
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    let (out, error) = (text(stdout), text(stderr));
+    assert!(!error.contains("panicked"), "{error}");
+    (status.code(), out, error)
+}
+
+fn write(room: &Path, name: &str, text: &str) {
+    std::fs::write(room.join(name), text).expect("a file");
+}
+
+fn edited(edits: &[(&str, &str)]) -> String {
+    let mut text = OLD.to_owned();
+    for (from, to) in edits {
+        assert!(text.contains(from), "{from}");
+        text = text.replace(from, to);
+    }
+    text
+}
+
+#[test]
+fn changes_and_what_only_looks_like_one() {
+    let room = tempfile::tempdir().expect("a room");
+    let room = room.path();
+    write(room, "old.c", OLD);
+    let new = edited(&[
+        ("LIMIT 10", "LIMIT 11"),
+        ("3, 4", "3, 5"),
+        ("sums up", "adds up"),
+        ("weight", "w"),
+        ("w < 0", "w <= 0"),
+        ("x + 1", "x + 2"),
+        ("int main", "int more(void) { return 1; }\nint main"),
+    ]);
+    write(room, "new.c", &new);
+    let (code, out, error) = run(room, &["diff", "old.c", "new.c", "--json"]);
+    assert_eq!(code, Some(1), "{error}");
+    let report: Value = serde_json::from_str(&out).expect("JSON");
+    let seen: Vec<(String, u64, bool)> = report["changes"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|change| {
+            let text = |key: &str| change[key].as_str().unwrap_or_default().to_owned();
+            (
+                format!("{} {} {}", text("kind"), text("subject"), text("name")),
+                change["head"]["first"].as_u64().unwrap_or_default(),
+                change["reachable"].as_bool().expect("said"),
+            )
+        })
+        .collect();
+    let expected = [
+        ("modified code clamp", 2, true),
+        ("modified variable table", 5, true),
+        ("modified code total", 16, true),
+        ("modified code spare", 23, false),
+        ("added function more", 24, false),
+    ];
+    assert_eq!(
+        seen,
+        expected.map(|(what, line, live)| (what.to_owned(), line, live))
+    );
+    assert_eq!(report["changes"][0]["affects"][0]["function"], "clamp");
+    assert_eq!(report["changes"][1]["affects"][0]["function"], "total");
+    let quiet: Vec<_> = report["quiet"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|hunk| (hunk["reason"].as_str(), hunk["head"]["first"].as_u64()))
+        .collect();
+    assert_eq!(
+        quiet,
+        [(Some("comments"), Some(12)), (Some("names"), Some(19))]
+    );
+
+    let (_, out, _) = run(room, &["diff", "old.c", "new.c"]);
+    for part in [
+        "1. modified in clamp: old.c:2 → new.c:2\n    -#define LIMIT 10\n    +#define LIMIT 11\n    acts on clamp (new.c:8)\n",
+        "    cannot be reached: ",
+        "5 changes from old.c to new.c, 2 textual differences without effect",
+    ] {
+        assert!(out.contains(part), "{part:?} in {out}");
+    }
+}
+
+#[test]
+fn cosmetics_are_no_change() {
+    let room = tempfile::tempdir().expect("a room");
+    let room = room.path();
+    let start = OLD.find("static int clamp").expect("clamp");
+    let end = OLD.find("/* sums up */").expect("total");
+    let moved = format!(
+        "{}static int clamp(int value);\n{}{}",
+        &OLD[..start],
+        &OLD[end..],
+        &OLD[start..end]
+    );
+    write(room, "old.c", OLD);
+    write(room, "new.c", &moved.replace("sum", "amount"));
+    let (code, out, error) = run(room, &["diff", "old.c", "new.c"]);
+    assert_eq!(code, Some(0), "{out}{error}");
+    assert!(out.contains("no change from old.c to new.c"), "{out}");
+}
+
+#[test]
+fn programs_that_are_no_versions_of_one() {
+    let room = tempfile::tempdir().expect("a room");
+    let room = room.path();
+    write(room, "old.c", OLD);
+    let harness = "int LLVMFuzzerTestOneInput(const unsigned char *p, unsigned long n) { return n && *p == 7; }\n";
+    write(room, "harness.c", harness);
+    let (code, _, error) = run(room, &["diff", "old.c", "harness.c"]);
+    assert_eq!(code, Some(4), "{error}");
+    assert!(error.contains("no function in common"), "{error}");
+    write(room, "bad.c", "int main(void) { return x; }\n");
+    let (code, _, error) = run(room, &["diff", "old.c", "bad.c"]);
+    assert_eq!(code, Some(13), "{error}");
+    assert!(error.contains("(head, bad.c)"), "{error}");
+    assert_eq!(run(room, &["diff", "old.c"]).0, Some(2));
+    assert_eq!(run(room, &["diff"]).0, Some(2));
+}
+
+#[test]
+fn graphs_are_drawn() {
+    let room = tempfile::tempdir().expect("a room");
+    let room = room.path();
+    write(room, "old.c", OLD);
+    write(
+        room,
+        "new.c",
+        &edited(&[("weight < 0", "weight <= 0"), ("LIMIT 10", "LIMIT 9")]),
+    );
+    for kind in ["cfg", "cdg", "pdg"] {
+        let (code, out, error) = run(room, &["graph", "old.c", "total", &format!("--{kind}")]);
+        assert_eq!(code, Some(0), "{out}{error}");
+        let read = |end: &str| std::fs::read_to_string(room.join(format!("total.{kind}.{end}")));
+        let (dot, svg) = (read("dot").expect("DOT"), read("svg").expect("SVG"));
+        assert!(dot.contains("if (weight < 0)"), "{dot}");
+        assert!(svg.contains("if (weight &lt; 0)"), "{svg}");
+        assert!(svg.trim_end().ends_with("</svg>"), "{svg}");
+    }
+    let (code, out, error) = run(room, &["graph", "old.c", "new.c", "--csg", "--out", "-"]);
+    assert_eq!(code, Some(0), "{error}");
+    assert!(out.contains("change 1") && out.contains("meet"), "{out}");
+
+    let (code, _, error) = run(room, &["graph", "old.c", "totl", "--cfg"]);
+    assert_eq!(code, Some(2));
+    assert!(error.contains("similar names: total"), "{error}");
+    let (code, _, error) = run(room, &["graph", "old.c", "printf", "--cfg"]);
+    assert_eq!(code, Some(2));
+    assert!(error.contains("comes from a library"), "{error}");
+    assert_eq!(run(room, &["graph", "old.c", "total"]).0, Some(2));
+    assert_eq!(run(room, &["graph", "old.c", "--cfg"]).0, Some(2));
+}
+
+#[test]
+fn names_of_cpp_are_taken_as_the_source_has_them() {
+    let room = tempfile::tempdir().expect("a room");
+    let room = room.path();
+    let text = "\
+namespace shop {
+int price(int n) { return n > 3 ? n : 3; }
+int price(long n) { return n > 4 ? 4 : 3; }
+int rest(int n) { return n ? n - 1 : 0; }
+}
+int main(int argc, char **) { return shop::price(argc) + shop::price(2L) + shop::rest(argc); }
+";
+    write(room, "a.cpp", text);
+    for name in ["shop::rest(int)", "shop::rest", "rest", "_ZN4shop4restEi"] {
+        let (code, out, error) = run(room, &["graph", "a.cpp", name, "--cfg", "--out", "-"]);
+        assert_eq!(code, Some(0), "{error}");
+        assert!(out.starts_with("digraph \"shop::rest(int)"), "{out}");
+    }
+    let (code, _, error) = run(room, &["graph", "a.cpp", "price", "--cfg"]);
+    assert_eq!(code, Some(2));
+    assert!(error.contains("2 functions are called `price`"), "{error}");
+}
+
+/// Ten thousand blocks, a loop with two entries, recursion.
+#[test]
+fn large_and_tangled_functions() {
+    let room = tempfile::tempdir().expect("a room");
+    let room = room.path();
+    let mut text = String::from("#include <stdio.h>\nint large(int n) {\n  int s = 0;\n");
+    for k in 0..3500 {
+        let _ = writeln!(text, "  if (n == {k}) s ^= {}; else s += n;", k * 3 + 1);
+    }
+    text += "  return s;\n}\n";
+    text += "\
+int tangled(int n) {
+  if (n & 1) goto middle;
+top:
+  n--;
+  if (n < 0) return n;
+middle:
+  n -= 2;
+  if (n > 0) goto top;
+  return n ? tangled(n + 1) : 0;
+}
+int main(int argc, char **argv) { printf(\"%d\\n\", large(argc) + tangled(argc)); return 0; }
+";
+    write(room, "old.c", &text);
+    write(
+        room,
+        "new.c",
+        &text
+            .replace("n -= 2;", "n -= 3;")
+            .replace("s ^= 10;", "s ^= 11;"),
+    );
+    // Optimising it takes the compiler longer than all of this.
+    let run = |room: &Path, arguments: &[&str]| run(room, &[arguments, &["--flag=-O0"]].concat());
+    let (code, out, error) = run(room, &["graph", "old.c", "large", "--cfg"]);
+    assert_eq!(code, Some(0), "{error}");
+    assert!(out.contains("too large to be drawn"), "{out}");
+    assert!(!room.join("large.cfg.svg").exists());
+    for kind in ["--cfg", "--cdg", "--pdg"] {
+        let (code, _, error) = run(room, &["graph", "old.c", "tangled", kind]);
+        assert_eq!(code, Some(0), "{error}");
+    }
+    let (code, out, error) = run(room, &["diff", "old.c", "new.c", "--short"]);
+    assert_eq!(code, Some(1), "{error}");
+    assert!(out.contains("2 changes"), "{out}");
+    let (code, out, error) = run(room, &["graph", "old.c", "new.c", "--csg", "--out", "-"]);
+    assert_eq!(code, Some(0), "{error}");
+    assert!(out.contains("in tangled"), "{out}");
+}
