@@ -112,7 +112,13 @@ impl Recorder {
         results.coverage.changed_lines = changed;
         results.coverage.covered_changed_lines = covered;
         results.sources = self.regions.views(tables, &outcome.coverage);
-        (results.losses, results.unexplored) = losses(&outcome.gaps, versions);
+        let streams: Vec<String> = results
+            .bound
+            .streams
+            .iter()
+            .map(|stream| stream.label.clone())
+            .collect();
+        (results.losses, results.unexplored) = losses(&outcome.gaps, versions, &streams);
         results.timeline = outcome.series.iter().map(sample).collect();
         results.warnings.extend(notes);
         if !outcome.violations.is_empty() {

@@ -253,6 +253,7 @@ pub fn coverage(versions: &[Version; 2], outcome: &Outcome) -> results::Coverage
 pub fn losses(
     gaps: &[GapCount],
     versions: &[Version; 2],
+    streams: &[String],
 ) -> (Vec<results::Loss>, Vec<results::Unexplored>) {
     let mut losses = Vec::new();
     let mut unexplored = Vec::new();
@@ -272,7 +273,7 @@ pub fn losses(
                         .map_or_else(String::new, |f| source_name(f)),
                     line: site.line,
                     count: gap.count,
-                    bytes: Vec::new(),
+                    bytes: ranges(&gap.bytes, streams),
                 });
             }
             _ => unexplored.push(results::Unexplored {
@@ -283,6 +284,29 @@ pub fn losses(
     }
     losses.sort_by_key(|loss| std::cmp::Reverse(loss.count));
     (losses, unexplored)
+}
+
+/// Neighbouring bytes of the same stream as one range.
+fn ranges(bytes: &[(u32, u32)], streams: &[String]) -> Vec<results::ByteRange> {
+    let mut ranges: Vec<(u32, u32, u32)> = Vec::new();
+    for &(stream, offset) in bytes {
+        match ranges.last_mut() {
+            Some((known, _, last)) if *known == stream && last.checked_add(1) == Some(offset) => {
+                *last = offset;
+            }
+            _ => ranges.push((stream, offset, offset)),
+        }
+    }
+    ranges
+        .into_iter()
+        .filter_map(|(stream, first, last)| {
+            Some(results::ByteRange {
+                stream: streams.get(stream as usize)?.clone(),
+                first: first.into(),
+                last: last.into(),
+            })
+        })
+        .collect()
 }
 
 pub fn sample(sample: &changeling_explore::outcome::Sample) -> results::Sample {

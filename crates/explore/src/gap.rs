@@ -1,13 +1,39 @@
 //! What keeps an exhausted search from being a proof.
 
 use crate::runner::Side;
+use changeling_solver::{Arena, Expr, Var};
 use changeling_trace::LossReason;
+use std::collections::BTreeSet;
 
 /// A program point of one version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Place {
     pub side: Side,
     pub site: u32,
+}
+
+/// How often there was a gap, and the input bytes it is about.
+#[derive(Clone, Debug, Default)]
+pub struct Account {
+    pub count: u64,
+    /// Stream and offset.
+    pub bytes: BTreeSet<(u32, u32)>,
+}
+
+/// As many bytes as anybody reads about.
+const TOLD: usize = 4096;
+
+impl Account {
+    /// The bytes that a lost value was made of.
+    pub fn blame(&mut self, arena: &Arena, lost: Expr) {
+        for variable in arena.variables(lost) {
+            if let Var::Byte { stream, offset } = variable
+                && self.bytes.len() < TOLD
+            {
+                self.bytes.insert((stream, offset));
+            }
+        }
+    }
 }
 
 /// A reason why "no difference on what was explored" is less than "no

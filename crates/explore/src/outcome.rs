@@ -130,6 +130,9 @@ pub struct GapCount {
     /// The call to blame, if one is.
     pub callee: String,
     pub count: u64,
+    /// The input bytes it is about: stream and offset, in order.
+    #[serde(default)]
+    pub bytes: Vec<(u32, u32)>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

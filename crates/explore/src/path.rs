@@ -51,6 +51,8 @@ pub struct Path {
     pub output: Output,
     /// What this path leaves unsaid about the inputs that follow it.
     pub gaps: Vec<Gap>,
+    /// Gaps that are about a value.
+    pub losses: Vec<(Gap, Expr)>,
     /// The watched blocks that were entered, in order.
     pub marks: Vec<Mark>,
     /// Not all of them are known.
@@ -82,6 +84,7 @@ pub fn read(
             tests: Vec::new(),
             output: Output::default(),
             gaps: Vec::new(),
+            losses: Vec::new(),
             marks: Vec::new(),
             marks_cut: run.trace.run_flags & run_flags::MARKS_CUT != 0,
             concretizations: 0,
@@ -156,10 +159,14 @@ impl Reader<'_> {
                     side: self.side,
                     site: event.site,
                 };
-                self.path.gaps.push(Gap::Lost {
+                let gap = Gap::Lost {
                     place,
                     reason: loss_reason(event.aux),
-                });
+                };
+                match self.imported.get(event.label) {
+                    Some(lost) => self.path.losses.push((gap, lost)),
+                    None => self.path.gaps.push(gap),
+                }
                 Ok(())
             }
             EventKind::Mark => {

@@ -251,7 +251,10 @@ impl State {
             && !matches!(answer, Answer::Unsat(_))
             && let Some(gap) = self.fixed_gap(node)
         {
-            self.note(gap);
+            match self.tree.decision(node).map(|decision| decision.subject) {
+                Some(fixed) => self.note_loss(gap, fixed),
+                None => self.note(gap),
+            }
         }
         if let Some(decision) = self.tree.decision_mut(node) {
             decision.attempts += 1;

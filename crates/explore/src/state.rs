@@ -3,7 +3,7 @@
 use crate::difference::{Kind, classify};
 use crate::findings::Findings;
 use crate::frontier::{Bucket, Frontier, Task};
-use crate::gap::{Gap, Place};
+use crate::gap::{Account, Gap, Place};
 use crate::guide::{Advice, Context, Flip, Guide, RunFacts};
 use crate::merge::{self, Owner};
 use crate::normalise::Normaliser;
@@ -34,7 +34,7 @@ pub(crate) struct State {
     pub given: VecDeque<Input>,
     pub corpus: Vec<Ran>,
     pub findings: Findings,
-    pub gaps: BTreeMap<Gap, u64>,
+    pub gaps: BTreeMap<Gap, Account>,
     pub stats: Stats,
     pub series: Vec<Sample>,
     pub coverage: [Vec<u8>; 2],
@@ -133,7 +133,14 @@ impl State {
     }
 
     pub fn note(&mut self, gap: Gap) {
-        *self.gaps.entry(gap).or_default() += 1;
+        self.gaps.entry(gap).or_default().count += 1;
+    }
+
+    /// A gap that is about a value.
+    pub fn note_loss(&mut self, gap: Gap, lost: changeling_solver::Expr) {
+        let account = self.gaps.entry(gap).or_default();
+        account.count += 1;
+        account.blame(&self.arena, lost);
     }
 
     /// The run in which an input was used before.
@@ -403,6 +410,9 @@ impl State {
             }
             for gap in &path.gaps {
                 self.note(*gap);
+            }
+            for (gap, lost) in &path.losses {
+                self.note_loss(*gap, *lost);
             }
         }
         let mut ended = Ended {

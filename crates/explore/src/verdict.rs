@@ -1,7 +1,7 @@
 //! What a search says in the end.
 
 use crate::budget::Stopped;
-use crate::gap::Gap;
+use crate::gap::{Account, Gap};
 use crate::outcome::{GapCount, Outcome, SAVED_FORMAT, Saved, StreamBound, Verdict};
 use crate::search::Subject;
 use crate::state::State;
@@ -47,7 +47,7 @@ pub(crate) fn conclude(
     let gaps = state
         .gaps
         .iter()
-        .map(|(gap, &count)| gap_count(subject, gap, count))
+        .map(|(gap, account)| gap_count(subject, gap, account))
         .collect();
     let mut differences = state.findings.differences;
     differences.sort_by_key(|difference| (difference.kind().rank(), difference.id));
@@ -69,7 +69,7 @@ pub(crate) fn conclude(
     (outcome, saved)
 }
 
-fn gap_count(subject: &Subject, gap: &Gap, count: u64) -> GapCount {
+fn gap_count(subject: &Subject, gap: &Gap, account: &Account) -> GapCount {
     let place = gap.place();
     let site = place.and_then(|place| subject.sites[place.side.index()].site(place.site));
     GapCount {
@@ -80,6 +80,7 @@ fn gap_count(subject: &Subject, gap: &Gap, count: u64) -> GapCount {
             subject.sites[place.side.index()].place(place.site)
         }),
         callee: site.map(|site| site.callee.clone()).unwrap_or_default(),
-        count,
+        count: account.count,
+        bytes: account.bytes.iter().copied().collect(),
     }
 }
