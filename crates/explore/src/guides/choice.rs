@@ -49,7 +49,7 @@ const ORDERS: [(&str, Order); 5] = [
 /// A name that is not one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChoiceError {
-    #[error("there is no guide `{0}`")]
+    #[error("there is no such guide as `{0}`")]
     Unknown(String),
     #[error("`{0}` and `{1}` cannot be used together")]
     Contradiction(String, String),
