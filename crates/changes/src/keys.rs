@@ -9,6 +9,8 @@ use changeling_program::{
     Site, Value, stable_name,
 };
 
+/// The operands of a failed assertion that are its file and line.
+const ASSERTED_AT: [usize; 2] = [1, 2];
 /// How deep the contents of nameless constants are looked at.
 const CONTENT_DEPTH: u32 = 4;
 
@@ -114,6 +116,9 @@ impl<'p> Keys<'p> {
             Constant::Zero { ty: t } => hash(&("zero", ty(t))),
             Constant::Undefined { ty: t, poison } => hash(&("undefined", ty(t), poison)),
             Constant::Bytes { ty: t, bytes } => hash(&("bytes", ty(t), bytes)),
+            Constant::Aggregate { elements, .. } if self.is_place(elements) => {
+                hash(&("place", self.inner_key(elements[0], depth)))
+            }
             Constant::Aggregate { ty: t, elements } => {
                 let elements: Vec<_> = elements
                     .iter()
@@ -145,6 +150,25 @@ impl<'p> Keys<'p> {
             }
             Constant::Opaque { ty: t, text } => hash(&("opaque", ty(t), without_numbers(text))),
         }
+    }
+
+    /// Whether a constant only says at which line and column of a Rust file
+    /// something stands: a file name, then its length, line and column.
+    fn is_place(&self, elements: &[Value]) -> bool {
+        let bytes = |value: Value| match value {
+            Value::Constant(id) => match self.program.constant(id) {
+                Constant::Bytes { bytes, .. } => Some(bytes),
+                _ => None,
+            },
+            _ => None,
+        };
+        let [Value::Global(file), numbers] = elements else {
+            return false;
+        };
+        let name = self.program.global(*file).initialiser.and_then(bytes);
+        let name = name.map(|name| name.strip_suffix(b"\0").unwrap_or(name));
+        name.is_some_and(|name| name.ends_with(b".rs"))
+            && bytes(*numbers).is_some_and(|numbers| numbers.len() == 16)
     }
 
     /// Inside constants, where nothing is local. The depth bounds cycles of
@@ -245,7 +269,8 @@ impl<'p> Keys<'p> {
     }
 
     /// Operands that count: those of address arithmetic with constant indices
-    /// are in the offset already.
+    /// are in the offset already, and where an assertion stands is no
+    /// part of what it does.
     pub fn operands(&self, instruction: &Instruction) -> Vec<Value> {
         match &instruction.operation {
             Operation::Address(address) => {
@@ -261,8 +286,22 @@ impl<'p> Keys<'p> {
                     .chain(scaled)
                     .collect()
             }
+            Operation::Call(call) if self.is_assertion(call) => {
+                let operands = instruction.operands.iter().enumerate();
+                let count = operands.filter(|(n, _)| !ASSERTED_AT.contains(n));
+                count.map(|(_, &value)| value).collect()
+            }
             _ => instruction.uses().collect(),
         }
+    }
+
+    /// A call of what a failed `assert` calls.
+    fn is_assertion(&self, call: &Call) -> bool {
+        let Callee::Direct(callee) = call.callee else {
+            return false;
+        };
+        let callee = self.program.function(callee);
+        !callee.is_defined() && callee.symbol == "__assert_fail"
     }
 
     /// Keys of a function's instructions at three depths.

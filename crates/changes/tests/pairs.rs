@@ -85,6 +85,18 @@ fn cosmetic_edits_are_no_change_and_are_named() {
 }
 
 #[test]
+fn an_assertion_on_another_line_is_no_change() {
+    let with = |comment: &str| {
+        let text = BASE.replacen("int mode = 1;", "int mode = 1;\n  assert(argc > 0);", 1);
+        format!("{comment}#include <assert.h>\n{text}")
+    };
+    let pair = Pair::new(&with(""), &with("/* new */\n"));
+    assert!(pair.set.changes.is_empty(), "{:#?}", pair.set.changes);
+    let other = with("").replace("argc > 0", "argc > 1");
+    assert_eq!(Pair::new(&with(""), &other).set.changes.len(), 1);
+}
+
+#[test]
 fn moving_a_function_is_no_change() {
     let start = BASE.find("static int clamp").expect("clamp");
     let end = BASE.find("static int total").expect("total");
