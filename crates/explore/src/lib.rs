@@ -17,6 +17,7 @@ pub mod guides;
 pub mod merge;
 pub mod normalise;
 mod number;
+mod offers;
 pub mod outcome;
 mod output;
 pub mod path;

@@ -4,7 +4,7 @@ use crate::difference::{Kind, classify};
 use crate::findings::Findings;
 use crate::frontier::{Bucket, Frontier, Task};
 use crate::gap::{Account, Gap, Place};
-use crate::guide::{Advice, Context, Flip, Guide, RunFacts};
+use crate::guide::{Context, Guide, RunFacts};
 use crate::merge::{self, Owner};
 use crate::normalise::Normaliser;
 use crate::outcome::{Sample, Stats};
@@ -368,30 +368,6 @@ impl State {
         (contexts, furthest, progress)
     }
 
-    /// Asks the guide about everything that waits once more.
-    fn rank_again(&mut self) {
-        let seed = self.frontier.fork();
-        let old = std::mem::replace(&mut self.frontier, seed);
-        for (bucket, rank, task) in old.into_tasks() {
-            match task {
-                Task::Flip { node, way } => self.offer(node, way as usize, Some(bucket)),
-                task => self.frontier.push(bucket, rank, 0, task),
-            }
-        }
-    }
-
-    /// The guide was wrong: what it has discarded waits again.
-    fn take_back(&mut self) {
-        for (node, way) in self.tree.discarded() {
-            if let Some(decision) = self.tree.decision_mut(node) {
-                decision.ways[way].state = WayState::Open;
-                self.offer(node, way, None);
-            }
-        }
-        self.stats.discarded = 0;
-        self.stats.by_rule.clear();
-    }
-
     fn new_pair(
         &mut self,
         run: RunId,
@@ -440,97 +416,6 @@ impl State {
             PairState::Different | PairState::Unclear => {}
         }
         Ok(())
-    }
-
-    /// Puts the sides not taken of a new decision on the frontier.
-    fn enqueue(&mut self, node: NodeId) {
-        let Some(decision) = self.tree.decision(node) else {
-            return;
-        };
-        if let TestKind::Fixed(_) = decision.kind {
-            self.frontier
-                .push(Bucket::Displaced, 0, 0, Task::Another { node });
-            return;
-        }
-        let ways: Vec<(usize, WayState)> = decision
-            .ways
-            .iter()
-            .enumerate()
-            .map(|(at, way)| (at, way.state))
-            .collect();
-        for (at, state) in ways {
-            match state {
-                WayState::Open => self.offer(node, at, None),
-                WayState::Impossible => self.stats.avoided += 1,
-                _ => {}
-            }
-        }
-    }
-
-    /// Puts a side not taken on the frontier, as the guide advises. `from` is the bucket
-    /// that it waited in before.
-    fn offer(&mut self, node: NodeId, at: usize, from: Option<Bucket>) {
-        let Some(decision) = self.tree.decision(node) else {
-            return;
-        };
-        if decision.ways[at].state != WayState::Open {
-            return;
-        }
-        let after_difference = self.tree.difference_before(node).is_some();
-        let usual = match decision.owner {
-            // It has been found not to part the versions.
-            Owner::One(_) if from == Some(Bucket::Explore) => Bucket::Explore,
-            Owner::One(_) => Bucket::Diverge,
-            Owner::Both if after_difference => Bucket::Use,
-            Owner::Both => Bucket::Explore,
-        };
-        let Some(flip) = self.flip_at(node, at) else {
-            return;
-        };
-        let (state, rule) = match self.guide.advise(&flip) {
-            Advice::Try { rank, bucket } => {
-                let task = Task::Flip {
-                    node,
-                    way: at as u32,
-                };
-                let novelty = self.novelty(&task);
-                self.frontier
-                    .push(bucket.unwrap_or(usual), rank, novelty, task);
-                return;
-            }
-            Advice::Discard(rule) => (WayState::Discarded, rule),
-            Advice::LeaveOut(rule) => {
-                self.note(Gap::LeftOut);
-                (WayState::LeftOut, rule)
-            }
-        };
-        self.stats.discarded += 1;
-        *self.stats.by_rule.entry(rule).or_default() += 1;
-        if let Some(decision) = self.tree.decision_mut(node) {
-            decision.ways[at].state = state;
-        }
-    }
-
-    /// A side not taken, as guides see it.
-    pub fn flip_at(&self, node: NodeId, at: usize) -> Option<Flip> {
-        let decision = self.tree.decision(node)?;
-        let mut contexts = decision.contexts;
-        if let Some(run) = self.tree.furthest()
-            && self.only_resizes(node, at)
-        {
-            // What the bytes do stays as it is: the next one may be added to it.
-            contexts = self.corpus[run.0 as usize].furthest;
-        }
-        Some(Flip {
-            owner: decision.owner,
-            kind: decision.kind,
-            sites: decision.sites,
-            caller: decision.caller,
-            outcome: decision.ways[at].outcome,
-            after_difference: self.tree.difference_before(node).is_some(),
-            contexts,
-            depth: decision.depth,
-        })
     }
 
     /// An input should have made an open pair's outputs differ, and did not:

@@ -1,0 +1,126 @@
+//! What waits to be tried, as the guide advises.
+
+use crate::frontier::{Bucket, Task};
+use crate::gap::Gap;
+use crate::guide::{Advice, Flip};
+use crate::merge::Owner;
+use crate::path::TestKind;
+use crate::state::State;
+use crate::tree::{NodeId, WayState};
+
+impl State {
+    /// Asks the guide about everything that waits once more.
+    pub fn rank_again(&mut self) {
+        let seed = self.frontier.fork();
+        let old = std::mem::replace(&mut self.frontier, seed);
+        for (bucket, rank, task) in old.into_tasks() {
+            match task {
+                Task::Flip { node, way } => self.offer(node, way as usize, Some(bucket)),
+                task => self.frontier.push(bucket, rank, 0, task),
+            }
+        }
+    }
+
+    /// The guide was wrong: what it has discarded waits again.
+    pub fn take_back(&mut self) {
+        for (node, way) in self.tree.discarded() {
+            if let Some(decision) = self.tree.decision_mut(node) {
+                decision.ways[way].state = WayState::Open;
+                self.offer(node, way, None);
+            }
+        }
+        self.stats.discarded = 0;
+        self.stats.by_rule.clear();
+    }
+
+    /// Puts the sides not taken of a new decision on the frontier.
+    pub fn enqueue(&mut self, node: NodeId) {
+        let Some(decision) = self.tree.decision(node) else {
+            return;
+        };
+        if let TestKind::Fixed(_) = decision.kind {
+            self.frontier
+                .push(Bucket::Displaced, 0, 0, Task::Another { node });
+            return;
+        }
+        let ways: Vec<(usize, WayState)> = decision
+            .ways
+            .iter()
+            .enumerate()
+            .map(|(at, way)| (at, way.state))
+            .collect();
+        for (at, state) in ways {
+            match state {
+                WayState::Open => self.offer(node, at, None),
+                WayState::Impossible => self.stats.avoided += 1,
+                _ => {}
+            }
+        }
+    }
+
+    /// Puts a side not taken on the frontier, as the guide advises. `from` is the bucket
+    /// that it waited in before.
+    pub fn offer(&mut self, node: NodeId, at: usize, from: Option<Bucket>) {
+        let Some(decision) = self.tree.decision(node) else {
+            return;
+        };
+        if decision.ways[at].state != WayState::Open {
+            return;
+        }
+        let after_difference = self.tree.difference_before(node).is_some();
+        let usual = match decision.owner {
+            // It has been found not to part the versions.
+            Owner::One(_) if from == Some(Bucket::Explore) => Bucket::Explore,
+            Owner::One(_) => Bucket::Diverge,
+            Owner::Both if after_difference => Bucket::Use,
+            Owner::Both => Bucket::Explore,
+        };
+        let Some(flip) = self.flip_at(node, at) else {
+            return;
+        };
+        let (state, rule) = match self.guide.advise(&flip) {
+            Advice::Try { rank, bucket } => {
+                let task = Task::Flip {
+                    node,
+                    way: at as u32,
+                };
+                let novelty = self.novelty(&task);
+                self.frontier
+                    .push(bucket.unwrap_or(usual), rank, novelty, task);
+                return;
+            }
+            Advice::Discard(rule) => (WayState::Discarded, rule),
+            Advice::LeaveOut(rule) => {
+                self.note(Gap::LeftOut);
+                (WayState::LeftOut, rule)
+            }
+        };
+        self.stats.discarded += 1;
+        *self.stats.by_rule.entry(rule).or_default() += 1;
+        if let Some(decision) = self.tree.decision_mut(node) {
+            decision.ways[at].state = state;
+        }
+    }
+
+    /// A side not taken, as guides see it.
+    pub fn flip_at(&self, node: NodeId, at: usize) -> Option<Flip> {
+        let decision = self.tree.decision(node)?;
+        let mut contexts = decision.contexts;
+        if let Some(run) = self.tree.furthest()
+            && self.only_resizes(node, at)
+        {
+            // What the bytes do stays as it is: the next one may be added to it.
+            contexts = self.corpus[run.0 as usize].furthest;
+        }
+        Some(Flip {
+            owner: decision.owner,
+            kind: decision.kind,
+            sites: decision.sites,
+            caller: decision.caller,
+            outcome: decision.ways[at].outcome,
+            after_difference: self.tree.difference_before(node).is_some(),
+            contexts,
+            depth: decision.depth,
+        })
+    }
+}
