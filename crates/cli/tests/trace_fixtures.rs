@@ -47,7 +47,7 @@ fn a_symbolic_file_is_followed_through_file_streams() {
     std::fs::write(room.path().join("data"), "41 gx").unwrap();
     let arguments = ["main.cpp", "--file", "data.txt=data", "--check"];
     let traced = trace(room.path(), &arguments);
-    assert_eq!(traced.text("stdout"), "449\n", "{}", traced.wrong());
+    assert_eq!(traced.text("stdout"), "449\\n", "{}", traced.wrong());
     let check = traced.check();
     for key in ["transparency", "untrue", "strayed"] {
         assert_eq!(
