@@ -127,8 +127,9 @@ impl State {
 
     /// Where a flip contradicts what was decided before, perhaps it does not depend on that:
     /// asks again without the decisions that it contradicts, as long as the guide thinks that
-    /// they have no say in it. Whether the run then comes to the same place is seen when it
-    /// is run.
+    /// they have no say in it. If they have, the same may still come about when they go
+    /// otherwise (a loop may end for another reason); that is tried once for each condition.
+    /// Whether the run then comes to the same place is seen when it is run.
     fn another_way(&mut self, node: NodeId, way: usize) -> Option<Assignment> {
         const ROUNDS: usize = 3;
         let flip = self.flip_at(node, way)?;
@@ -161,7 +162,14 @@ impl State {
                         *needed || !core.contains(&(at - 1))
                     });
                     if kept.len() == before {
-                        return None;
+                        if core.is_empty() || !self.forced.insert(goal) {
+                            return None;
+                        }
+                        let mut at = 0;
+                        kept.retain(|_| {
+                            at += 1;
+                            !core.contains(&(at - 1))
+                        });
                     }
                 }
             }

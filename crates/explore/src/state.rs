@@ -15,7 +15,7 @@ use crate::search::Subject;
 use crate::terms::TermError;
 use crate::tree::{Ended, Inserted, NodeId, PairState, RunId, Tree, WayState};
 use crate::{End, Observation};
-use changeling_solver::{Arena, Assignment, Bounds, Solver, Var};
+use changeling_solver::{Arena, Assignment, Bounds, Expr, Solver, Var};
 use changeling_trace::input::Input;
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -35,6 +35,8 @@ pub(crate) struct State {
     pub corpus: Vec<Ran>,
     pub findings: Findings,
     pub gaps: BTreeMap<Gap, Account>,
+    /// Conditions that were asked for against decisions that they may depend on.
+    pub forced: HashSet<Expr>,
     pub stats: Stats,
     pub series: Vec<Sample>,
     pub coverage: [Vec<u8>; 2],
@@ -118,6 +120,7 @@ impl State {
             corpus: Vec::new(),
             findings: Findings::default(),
             gaps: BTreeMap::new(),
+            forced: HashSet::new(),
             stats: Stats::default(),
             series: Vec::new(),
             coverage: [Vec::new(), Vec::new()],
@@ -137,7 +140,7 @@ impl State {
     }
 
     /// A gap that is about a value.
-    pub fn note_loss(&mut self, gap: Gap, lost: changeling_solver::Expr) {
+    pub fn note_loss(&mut self, gap: Gap, lost: Expr) {
         let account = self.gaps.entry(gap).or_default();
         account.count += 1;
         account.blame(&self.arena, lost);
