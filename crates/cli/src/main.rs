@@ -8,6 +8,7 @@ mod commands;
 mod comparison;
 mod exit;
 mod failure;
+mod functions;
 mod guidance;
 mod inputs;
 mod progress;

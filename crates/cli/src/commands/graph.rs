@@ -4,14 +4,14 @@
 use crate::comparison::{Compared, file_name, load};
 use crate::exit::Code;
 use crate::failure::Failure;
-use crate::settings::distance;
+use crate::functions::find;
 use crate::source::SourceOptions;
 use crate::versions::VersionOptions;
 use changeling_analysis::drawing::Drawing;
 use changeling_analysis::{Graphs, Memory, dot};
 use changeling_build::Source;
 use changeling_changes::{ChangeSequences, Version};
-use changeling_program::{FunctionId, Place, Program};
+use changeling_program::{Place, Program};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -176,91 +176,6 @@ fn text_of<'a>(
         let line = lines.get(place.line.checked_sub(1)? as usize)?;
         Some((*line).to_owned())
     }
-}
-
-/// A function by its symbol, its full name, or the end of it.
-fn find(program: &Program, name: &str) -> Result<FunctionId, Failure> {
-    let bare = |full: &str| full.split('(').next().unwrap_or(full).to_owned();
-    let rounds: [&dyn Fn(&changeling_program::Function) -> bool; 4] = [
-        &|function| function.symbol == name,
-        &|function| function.name == name,
-        &|function| bare(&function.name) == name,
-        &|function| bare(&function.name).ends_with(&format!("::{name}")),
-    ];
-    for matches in rounds {
-        let found: Vec<FunctionId> = program
-            .definitions()
-            .filter(|&id| matches(program.function(id)))
-            .collect();
-        match found[..] {
-            [] => {}
-            [only] => return Ok(only),
-            _ => {
-                let names: Vec<String> = found
-                    .iter()
-                    .take(12)
-                    .map(|&id| {
-                        format!(
-                            "{} ({})",
-                            program.function(id).name,
-                            program.function(id).symbol
-                        )
-                    })
-                    .collect();
-                return Err(Failure {
-                    code: Code::USAGE,
-                    what: format!("{} functions are called `{name}`", found.len()),
-                    place: None,
-                    help: Some(format!(
-                        "give the full name or the symbol: {}",
-                        names.join("; ")
-                    )),
-                    output: None,
-                });
-            }
-        }
-    }
-    let declared = program
-        .functions
-        .iter()
-        .any(|function| function.symbol == name);
-    let near = nearest(program, name);
-    Err(Failure {
-        code: Code::USAGE,
-        what: match declared {
-            true => format!("`{name}` has no body in this program: it comes from a library"),
-            false => format!("there is no function `{name}`"),
-        },
-        place: None,
-        help: Some(match near.is_empty() {
-            true => "the program has no function with a similar name".into(),
-            false => format!("similar names: {}", near.join(", ")),
-        }),
-        output: None,
-    })
-}
-
-/// Up to five names, the most similar first.
-fn nearest(program: &Program, name: &str) -> Vec<String> {
-    let last = |full: &str| {
-        let bare = full.split('(').next().unwrap_or(full);
-        bare.rsplit("::").next().unwrap_or(bare).to_owned()
-    };
-    let wanted = last(name);
-    let mut ranked: Vec<(usize, String)> = program
-        .definitions()
-        .map(|id| program.function(id).name.clone())
-        .map(|full| {
-            let own = last(&full);
-            let within = own.contains(&wanted) || wanted.contains(&own);
-            let far = distance(&wanted, &own).min(distance(name, &full));
-            (if within { far.min(2) } else { far }, full)
-        })
-        .filter(|(far, _)| *far <= 2 + wanted.chars().count() / 3)
-        .collect();
-    ranked.sort();
-    ranked.dedup();
-    ranked.into_iter().take(5).map(|(_, name)| name).collect()
 }
 
 fn file_safe(name: &str) -> String {

@@ -2,9 +2,11 @@
 
 use crate::exit::Code;
 use crate::failure::Failure;
+use crate::functions::find;
 use crate::inputs::InputOptions;
+use crate::regions::source_name;
 use crate::runner::{Pair, Runner, Watcher};
-use crate::settings::{SearchOptions, Settings, nearest, usage};
+use crate::settings::{SearchOptions, Settings, usage};
 use crate::source::SourceOptions;
 use crate::version::Version;
 use changeling_analysis::Graphs;
@@ -16,6 +18,8 @@ use changeling_explore::normalise::Normaliser;
 use changeling_explore::outcome::Silence;
 use changeling_explore::search::{Search, Subject};
 use changeling_program::{Program, Site};
+use changeling_report::results::InputView;
+use changeling_report::view;
 use changeling_trace::input::{Input, StreamKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -125,6 +129,9 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
     };
     save(&folder, input)?;
     println!("reached in {runs} runs: {}", folder.display());
+    for stream in &InputView::from(input).streams {
+        println!("  {} \"{}\"", stream.label, view::line(&stream.bytes, 60));
+    }
     Ok(Code::OK)
 }
 
@@ -192,7 +199,7 @@ fn target_sites(program: &Program, target: &str) -> Result<Vec<Site>, Failure> {
     {
         let on_line = |site: &Site| {
             program.place(*site).is_some_and(|place| {
-                place.line == line && program.file(place.file).path().ends_with(file)
+                place.line == line && is_named(&program.file(place.file).path(), file)
             })
         };
         let sites: Vec<Site> = program.sites().filter(on_line).collect();
@@ -201,29 +208,19 @@ fn target_sites(program: &Program, target: &str) -> Result<Vec<Site>, Failure> {
         }
         return Ok(sites);
     }
-    let known = program.function_named(target);
-    let defined = known.filter(|id| program.function(*id).is_defined());
-    match defined {
-        Some(id) => Ok(vec![program.function(id).first_site]),
-        None => {
-            let names = program
-                .definitions()
-                .map(|id| program.function(id).name.as_str());
-            let names: Vec<&str> = names.collect();
-            Err(Failure {
-                help: Some(match nearest(target, &names) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("functions are {}", names.join(", ")),
-                }),
-                ..usage(&format!("there is no function `{target}`"))
-            })
-        }
-    }
+    let id = find(program, target)?;
+    Ok(vec![program.function(id).first_site])
+}
+
+/// Sources are named from the root of the version, people name them from where they are.
+fn is_named(source: &Path, file: &str) -> bool {
+    let own = source_name(&source.display().to_string());
+    source.ends_with(file) || Path::new(file).ends_with(own)
 }
 
 fn no_line(program: &Program, file: &str, line: u32) -> Failure {
     let places = program.sites().filter_map(|site| program.place(site));
-    let own = places.filter(|place| program.file(place.file).path().ends_with(file));
+    let own = places.filter(|place| is_named(&program.file(place.file).path(), file));
     let near = own
         .map(|place| place.line)
         .min_by_key(|own| own.abs_diff(line));

@@ -104,13 +104,16 @@ fn reach_finds_an_input_for_a_line_or_says_why_not() {
     assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
     let input = std::fs::read(room.path(".changeling/reach/stdin.bin")).unwrap();
     assert!(input.starts_with(b"xy"), "{input:?}");
+    let absolute = room.path("program.c").display().to_string();
+    let said = reach(&format!("{absolute}:9"));
+    assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
     let said = reach("unused");
     assert_eq!(said.code, Some(1), "{}", said.stdout);
     assert!(said.stdout.contains("not reached in"), "{}", said.stdout);
     let said = reach("mian");
     assert_eq!(said.code, Some(2));
     assert!(
-        said.stderr.contains("did you mean `main`?"),
+        said.stderr.contains("similar names: main"),
         "{}",
         said.stderr
     );
