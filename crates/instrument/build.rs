@@ -18,7 +18,9 @@ fn main() {
     let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let root = here.join("../..");
     build_runtime(&root, &out);
-    compile(&here.join("glue/glue.c"), &out.join("glue.bc"), &[]);
+    // Exceptions of `new` pass through the glue.
+    let glue = here.join("glue/glue.c");
+    compile(&glue, &out.join("glue.bc"), &["-fexceptions"]);
     build_models(&root.join("models"), &out);
     build_library(&root.join("models/cxx"), &out);
     identify(&root);

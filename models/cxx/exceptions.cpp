@@ -5,8 +5,8 @@
 
 static void keep(std::exception *error, const char *text, size_t length)
 {
-    if (__chg_symbolic(text, length))
-        __chg_copy(const_cast<char *>(error->what()), text, length + 1);
+    // Also if there are none: the copy may be where an older one was.
+    __chg_copy(const_cast<char *>(error->what()), text, length + 1);
 }
 
 #define ERROR(mangled, type)                                                                                                  \

@@ -310,6 +310,14 @@ int __chg_pthread_create(void *thread, const void *attributes, void *(*start)(vo
   return pthread_create(thread, attributes, start, arg);
 }
 
+// What std::thread and std::async begin with.
+void _ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE(void *, void *, void (*)(void)) __attribute__((weak));
+
+void __chg_start_thread(void *thread, void *state, void (*depend)(void)) {
+  __chg_rt_threads();
+  _ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE(thread, state, depend);
+}
+
 // ---- variable arguments ----
 
 // Labels of the variable part of a call, in the order of the arguments. The

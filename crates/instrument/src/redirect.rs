@@ -18,6 +18,10 @@ const GLUE: &[(&str, &str)] = &[
     ("fork", "__chg_fork"),
     ("vfork", "__chg_fork"),
     ("pthread_create", "__chg_pthread_create"),
+    (
+        "_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE",
+        "__chg_start_thread",
+    ),
     ("_Znwm", "__chg_Znwm"),
     ("_Znam", "__chg_Znam"),
     ("_ZnwmRKSt9nothrow_t", "__chg_ZnwmRKSt9nothrow_t"),
