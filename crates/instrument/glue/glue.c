@@ -84,15 +84,22 @@ void _ZdlPvmSt11align_val_t(void *, size_t, size_t) __attribute__((weak));
 
 // ---- coverage ----
 
-__attribute__((cold)) void __chg_rt_mark(uint64_t);
+void __chg_rt_mark(uint64_t);
 
-// A block of the program begins. The parent has set a bit beforehand in the bytes
-// of those blocks of which it wants to know when, not only whether, they run.
-__attribute__((always_inline, visibility("hidden"))) void __chg_cover(uint8_t *at) {
-  if (__builtin_expect(*at >= 2, 0))
+// Keeps all registers, so that the code around the test below is as good as without it.
+__attribute__((preserve_most, noinline, cold)) static void first_cover(uint8_t *at) {
+  if (*at >= 2)
     __chg_rt_mark((uint64_t)at);
   else
     *at = 1;
+}
+
+// A block of the program begins. The parent has set a bit beforehand in the bytes
+// of those blocks of which it wants to know when, not only whether, they run. A block
+// that has run before and is not watched costs one comparison.
+__attribute__((always_inline, visibility("hidden"))) void __chg_cover(uint8_t *at) {
+  if (__builtin_expect(*at != 1, 0))
+    first_cover(at);
 }
 
 // ---- what models call ----

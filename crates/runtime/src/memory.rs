@@ -297,7 +297,7 @@ fn append_table(object: &objects::Object) -> Option<u32> {
     let padded = size.next_multiple_of(4);
     let bytes = size_of::<TableHeader>() + padded + if labelled { size * 4 } else { 0 };
     if header.table_bytes + bytes as u64 > header.table_capacity {
-        header.nodes_refused += 1;
+        // The caller fixes the index instead and says so.
         return None;
     }
     let number = header.table_bytes as u32;
