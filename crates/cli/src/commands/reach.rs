@@ -19,8 +19,8 @@ use changeling_explore::outcome::Silence;
 use changeling_explore::search::{Search, Subject};
 use changeling_program::{Program, Site};
 use changeling_report::results::InputView;
-use changeling_report::view;
-use changeling_trace::input::{Input, StreamKind};
+use changeling_report::{streams, view};
+use changeling_trace::input::Input;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -178,15 +178,7 @@ fn save(folder: &Path, input: &Input) -> Result<(), Failure> {
     };
     std::fs::create_dir_all(folder).map_err(failed)?;
     for (number, stream) in input.streams.iter().enumerate() {
-        let place = input.arguments.iter().position(|argument| {
-            matches!(argument, changeling_trace::input::Argument::Symbolic(n) if *n == number)
-        });
-        let name = match stream.kind {
-            StreamKind::Stdin | StreamKind::Harness => "stdin.bin".to_owned(),
-            StreamKind::File => format!("file-{}.bin", stream.name),
-            StreamKind::Argument => format!("arg{}.bin", place.map_or(number, |n| n) + 1),
-            StreamKind::Environment => format!("env-{}.bin", stream.name),
-        };
+        let name = streams::file_name(input, number);
         std::fs::write(folder.join(name), &stream.bytes).map_err(failed)?;
     }
     Ok(())
