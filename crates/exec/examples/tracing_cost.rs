@@ -5,6 +5,7 @@
 
 use changeling_exec::{Capacities, End, Limits, Traced};
 use changeling_trace::input::{Argument, Input, Stream, StreamKind};
+use std::collections::HashMap;
 use std::error::Error;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -44,7 +45,7 @@ fn symbolic(binary: &Path, stdin: &[u8], runs: u32, argument: &str) -> Result<()
     let mut traced = Traced::start(binary, &input, limits, Capacities::default())?;
     let server = processes_of(binary)?;
     let watch = Watch::over(binary, server.clone());
-    let before = spent_by_children(&server)?;
+    let before = spent_by_children(&server);
     for _ in 0..runs {
         let (observation, trace) = traced.run(&input)?;
         if observation.end != End::Exit(0) {
@@ -61,7 +62,13 @@ fn symbolic(binary: &Path, stdin: &[u8], runs: u32, argument: &str) -> Result<()
         );
         least = least.min(traced.elapsed());
     }
-    let spent = (spent_by_children(&server)? - before) / f64::from(runs);
+    // Processes of the sandbox may have gone since; what they spent was none of the runs'.
+    let after = spent_by_children(&server);
+    let spent: f64 = after
+        .iter()
+        .map(|(pid, now)| now - before.get(pid).unwrap_or(&0.0))
+        .sum();
+    let spent = spent / f64::from(runs);
     let memory = watch.most();
     let (nodes, events, requested) = counts;
     println!(
@@ -117,19 +124,18 @@ fn processes_of(binary: &Path) -> std::io::Result<Vec<u32>> {
     Ok(numbers.filter(same).collect())
 }
 
-/// User and system time, in seconds, of the children that these processes have waited for.
-fn spent_by_children(pids: &[u32]) -> Result<f64, Box<dyn Error>> {
+/// User and system time, in seconds, of the children that each of these processes has waited for.
+fn spent_by_children(pids: &[u32]) -> HashMap<u32, f64> {
     const TICKS_A_SECOND: f64 = 100.0;
-    let mut ticks = 0.0;
-    for pid in pids {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    let spent = |pid: u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         // The name, in parentheses, may hold blanks; the two times are the 14th and 15th field after it.
-        let rest = stat.rsplit(')').next().unwrap_or_default();
-        for field in rest.split_whitespace().skip(13).take(2) {
-            ticks += field.parse::<f64>()?;
-        }
-    }
-    Ok(ticks / TICKS_A_SECOND)
+        let rest = stat.rsplit(')').next()?;
+        let fields = rest.split_whitespace().skip(13).take(2);
+        let ticks: f64 = fields.filter_map(|field| field.parse::<f64>().ok()).sum();
+        Some((pid, ticks / TICKS_A_SECOND))
+    };
+    pids.iter().filter_map(|&pid| spent(pid)).collect()
 }
 
 fn high_water(pid: u32) -> Option<u64> {

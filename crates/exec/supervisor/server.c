@@ -161,8 +161,9 @@ struct reply run_traced(struct cage *cage, uint64_t time_ns) {
     if (wake == WAKE_READABLE) server.run = (pid_t)word;
     bool orphaned = wake == WAKE_CHILD && server.run > 0;
     if (wake != WAKE_READABLE && !orphaned) return stop(cage, lost);
-    /* A late word of an earlier run instead of a process: we no longer understand each other. */
-    bool strange = server.run <= 1 || server.run == server.pid || kill(server.run, 0) != 0;
+    /* A late word of an earlier run instead of a process: we no longer understand each other. A process that is not
+       there is no such sign: a short run may have ended, and the server have noticed, before we are awake. */
+    bool strange = server.run <= 1 || server.run == server.pid || (kill(server.run, 0) != 0 && errno != ESRCH);
     if (strange && !server.run_ended) return stop(cage, lost);
 
     struct reply reply = follow(cage, begin + time_ns);

@@ -1,5 +1,6 @@
 //! Calls: who is called, and how labels get there and back.
 
+use crate::coverage;
 use crate::function::Pass;
 use crate::group::{Argument, Label, Word};
 use crate::ir::{Opcode, Predicate, Type, Value};
@@ -65,6 +66,7 @@ impl Pass<'_> {
                 _ => self.external_call(call, target),
             },
             Callee::Traced(target) => self.traced_call(call, Some(target)),
+            Callee::Glue(_) if coverage::is_mark(call) => {}
             Callee::Glue(target) => self.traced_call(call, Some(target)),
             Callee::Indirect(pointer) => {
                 let label = self.label(pointer);

@@ -7,7 +7,6 @@ use crate::leaves::{self, Leaf};
 use crate::sites::Numbering;
 use crate::taint::Taint;
 use changeling_trace::event::LossReason;
-use changeling_trace::layout::COVERAGE_ADDRESS;
 use std::collections::HashSet;
 
 /// Globals of the glue.
@@ -58,6 +57,8 @@ pub struct Pass<'a> {
     pub models: &'a HashSet<Value>,
     pub function: Value,
     pub in_model: bool,
+    /// None of its values carries a label.
+    pub is_unlabelled: bool,
     /// A model that was written as one gives account of what it hands to other code.
     pub is_accountable: bool,
     pub labels: Labels,
@@ -77,8 +78,7 @@ impl Pass<'_> {
             .collect();
         let phis = self.label_phis(&bodies);
         self.enter(entry);
-        for (block, instructions) in &bodies {
-            self.mark_covered(*block);
+        for (_, instructions) in &bodies {
             for &instruction in instructions {
                 // Calls and returns read labels behind the group that they end.
                 let reads_later = matches!(
@@ -153,21 +153,6 @@ impl Pass<'_> {
             let save = self.generator.runtime("__chg_va_save", false, &[saved]);
             self.cursor.call(save, &[saved]);
             self.saved_variable_arguments = Some(saved);
-        }
-    }
-
-    fn mark_covered(&mut self, block: Block) {
-        let (Some(number), Some(place)) = (self.numbering.block(block), block.first_insertion())
-        else {
-            return;
-        };
-        self.cursor.before(place);
-        let at = self.ir.constant_pointer(COVERAGE_ADDRESS + number as u64);
-        if self.in_model {
-            self.cursor.store(self.ir.constant(8, 1), at);
-        } else {
-            let cover = self.generator.runtime("__chg_cover", false, &[at]);
-            self.cursor.call(cover, &[at]);
         }
     }
 

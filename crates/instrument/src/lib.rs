@@ -5,7 +5,9 @@
 //! runtime. See `docs/architecture.md` for the ideas.
 
 mod accesses;
+mod backtraces;
 mod calls;
+mod coverage;
 mod error;
 mod function;
 mod group;

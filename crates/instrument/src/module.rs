@@ -1,7 +1,9 @@
 //! The whole program: models and glue linked in, every function traced,
 //! optimised and compiled.
 
+use crate::backtraces;
 use crate::calls::{Callee, callee_of};
+use crate::coverage;
 use crate::error::InstrumentError;
 use crate::function::{Pass, Slots};
 use crate::group::{Generator, Group, Labels};
@@ -24,11 +26,19 @@ const GLUE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/glue.bc"));
 const MODELS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/models.bc"));
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/library.bc"));
 
-/// Vectors become scalars, which have labels, and no edge is left on which a
-/// label could not be placed.
-const BEFORE: &str = "function(scalarizer<load-store>,break-crit-edges)";
+/// No edge is left on which no mark or label could be placed.
+const EDGES: &str = "function(break-crit-edges)";
+/// Small functions in place of their calls, and what that makes plain, without
+/// touching a branch: a label that need not go through memory costs nothing.
+/// Then vectors become scalars, which have labels.
+const BEFORE: &str = "cgscc(inline),\
+function(sroa<preserve-cfg>,early-cse,scalarizer<load-store>,break-crit-edges)";
 /// Inlines the tests of the groups and cleans up after them.
 const AFTER: &str = "default<O1>";
+/// How large, as LLVM counts, such a function may be.
+const INLINED: u32 = 325;
+/// What the mark of a block adds to that: a call with one argument.
+const MARK_SIZE: u32 = 30;
 
 /// The largest global that can be read through a symbolic index.
 const LARGEST_OBJECT: u64 = 4096;
@@ -60,12 +70,20 @@ pub fn transform(bitcode: &Path, traced: &Path) -> Result<SiteTable, InstrumentE
         .filter(|function| models.functions.contains(&function.name()))
         .collect();
     sites::number_instructions(ir, &model_functions, first_model_site);
+    run_passes(&module, &machine, EDGES)?;
+    let functions = redirect::defined(ir);
+    let numbering = Numbering::read(ir, &functions);
+    let apart: HashSet<Value> = model_functions.into_iter().collect();
+    let table = numbering.table(&functions, &apart);
+    coverage::mark_blocks(ir, &functions, &apart, &numbering);
+    limit_inlining(ir, &functions, &apart);
     run_passes(&module, &machine, BEFORE)?;
-    let table = trace_functions(ir, &model_functions, &models, first_model_site);
+    trace_functions(ir, &models);
+    define_number(ir, "__chg_block_count", 64, numbering.block_count() as u64);
+    define_number(ir, "__chg_first_model_site", 32, first_model_site as u64);
     if let Some(main) = ir.function("main") {
         main.set_name("__chg_user_main");
     }
-    leave_unoptimised(ir);
     module.strip_debug_info();
     link(&module, embedded(&context, GLUE, "the glue")?)?;
     module.verify().map_err(|error| InstrumentError::Invalid {
@@ -178,17 +196,30 @@ fn check(module: &Module<'_>, path: &Path) -> Result<(), InstrumentError> {
     Ok(())
 }
 
-fn trace_functions(
-    ir: Ir,
-    model_functions: &[Value],
-    linked: &Models,
-    first_model_site: u32,
-) -> SiteTable {
+/// Models stay apart, for they are told who calls them, and so does code that
+/// hardly ever runs.
+fn limit_inlining(ir: Ir, functions: &[Value], models: &HashSet<Value>) {
+    let backtraces = backtraces::functions(functions);
+    for &function in functions {
+        if models.contains(&function) || backtraces.contains(&function) {
+            ir.keep_apart(function);
+        } else {
+            let marks = function.blocks().len() as u32 * MARK_SIZE;
+            ir.set_inline_threshold(function, INLINED + marks);
+        }
+    }
+}
+
+fn trace_functions(ir: Ir, linked: &Models) {
     let functions = redirect::defined(ir);
     let numbering = Numbering::read(ir, &functions);
-    let models: HashSet<Value> = model_functions.iter().copied().collect();
-    let table = numbering.table(&functions, &models);
-    let taint = Taint::of(ir, &functions);
+    let models: HashSet<Value> = functions
+        .iter()
+        .copied()
+        .filter(|function| linked.functions.contains(&function.name()))
+        .collect();
+    let unlabelled = backtraces::functions(&functions);
+    let taint = Taint::of(ir, &functions, &unlabelled);
     forget_purity(ir, &functions);
     let slots = Slots::declare(ir);
     let globals = ir.globals();
@@ -204,6 +235,7 @@ fn trace_functions(
             models: &models,
             function,
             in_model: models.contains(&function),
+            is_unlabelled: unlabelled.contains(&function),
             is_accountable: linked.written.contains(&function.name()),
             labels: Labels::new(),
             group: Group::default(),
@@ -211,31 +243,9 @@ fn trace_functions(
         };
         pass.run();
     }
+    backtraces::leave_unoptimised(ir, &unlabelled);
     define_tables(ir, &globals);
-    define_number(ir, "__chg_block_count", 64, numbering.block_count() as u64);
-    define_number(ir, "__chg_first_model_site", 32, first_model_site as u64);
     define_number(ir, "__chg_untraced_input", 32, linked.is_read_past as u64);
-    table
-}
-
-/// Crates of Rust's standard library that only print backtraces, as they appear
-/// in mangled names. They are in every Rust program, more than half of a small one.
-const BACKTRACES: &[&str] = &[
-    "5gimli",
-    "9addr2line",
-    "12backtrace_rs",
-    "14rustc_demangle",
-    "11miniz_oxide",
-];
-
-/// Saves the time of optimising code that hardly ever runs. It is traced like all other.
-fn leave_unoptimised(ir: Ir) {
-    for function in redirect::defined(ir) {
-        let name = function.name();
-        if name.starts_with('_') && BACKTRACES.iter().any(|part| name.contains(part)) {
-            ir.leave_unoptimised(function);
-        }
-    }
 }
 
 /// Labels travel through memory beside every call, also of functions that touch

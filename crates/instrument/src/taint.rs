@@ -13,17 +13,26 @@ use std::collections::{HashMap, HashSet};
 pub struct Taint {
     values: HashSet<Value>,
     results: HashSet<Value>,
+    /// Functions whose values carry no label, whatever they are given.
+    unlabelled: HashSet<Value>,
     /// Functions whose address is used otherwise than to call them.
     pub address_taken: HashSet<Value>,
 }
 
 impl Taint {
-    pub fn of(ir: Ir, functions: &[Value]) -> Taint {
+    pub fn of(ir: Ir, functions: &[Value], unlabelled: &HashSet<Value>) -> Taint {
         let mut taint = Taint {
             address_taken: address_taken(functions),
+            unlabelled: unlabelled.clone(),
             ..Taint::default()
         };
-        for &function in functions {
+        let labelled = || {
+            functions
+                .iter()
+                .copied()
+                .filter(|f| !unlabelled.contains(f))
+        };
+        for function in labelled() {
             if taint.address_taken.contains(&function) || is_entry(function) {
                 taint.values.extend(function.parameters());
             }
@@ -44,9 +53,9 @@ impl Taint {
         };
         loop {
             let mut changed = false;
-            for function in functions {
-                for &instruction in &bodies[function] {
-                    changed |= taint.visit(&mut carriers, *function, instruction);
+            for function in labelled() {
+                for &instruction in &bodies[&function] {
+                    changed |= taint.visit(&mut carriers, function, instruction);
                 }
             }
             if !changed {
@@ -91,6 +100,7 @@ impl Taint {
     fn visit_call(&mut self, carriers: &mut Carriers, call: Value) -> bool {
         let mut changed = false;
         let tainted = match callee_of(call) {
+            Callee::Traced(target) if self.unlabelled.contains(&target) => false,
             Callee::Traced(target) => {
                 let parameters = target.parameters();
                 for (index, parameter) in parameters.into_iter().enumerate() {

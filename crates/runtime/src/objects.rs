@@ -277,10 +277,12 @@ pub unsafe extern "C" fn __chg_rt_stack_add(frame: u64, base: u64, size: u64) {
     while stack.count > 0 && stack.frames[stack.count - 1] < frame {
         stack.count -= 1;
     }
-    // The same alloca again, in a loop or after a tail call.
-    let again = stack.objects[..stack.count]
-        .iter()
-        .rposition(|&(known, _)| known == base);
+    // The same alloca again, in a loop or after a tail call. Only this frame's
+    // objects can be it, and they are the last.
+    let again = (0..stack.count)
+        .rev()
+        .take_while(|&index| stack.frames[index] == frame)
+        .find(|&index| stack.objects[index].0 == base);
     let at = again.unwrap_or(stack.count);
     if at == STACK_OBJECTS {
         return;

@@ -22,6 +22,9 @@ use std::ffi::CString;
 /// Attributes that let the optimiser drop, merge or move calls.
 const IMPURE: [&str; 2] = ["memory", "speculatable"];
 
+/// Attribute of calls that holds their number.
+const NUMBER: &str = "chg-site";
+
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct Value(LLVMValueRef);
 
@@ -218,6 +221,37 @@ impl Ir {
         }
     }
 
+    /// Forbids that a function is put in place of its calls.
+    pub fn keep_apart(&self, function: Value) {
+        for name in ["alwaysinline", "inlinehint"] {
+            let kind = self.parameter_attribute(name);
+            unsafe { LLVMRemoveEnumAttributeAtIndex(function.0, u32::MAX, kind) };
+        }
+        self.attribute(function, "noinline");
+    }
+
+    /// Promises that a function reads and writes nothing that the program knows of.
+    pub fn touches_nothing_known(&self, function: Value) {
+        // Two bits for each kind of memory; the second kind is what no program can reach.
+        const READS_AND_WRITES_INACCESSIBLE: u64 = 0b11 << 2;
+        unsafe {
+            let kind = self.parameter_attribute("memory");
+            let attribute =
+                LLVMCreateEnumAttribute(self.context, kind, READS_AND_WRITES_INACCESSIBLE);
+            LLVMAddAttributeAtIndex(function.0, u32::MAX, attribute);
+        }
+        self.attribute(function, "willreturn");
+    }
+
+    /// How large a function may be and still be put in place of its calls.
+    pub fn set_inline_threshold(&self, function: Value, threshold: u32) {
+        unsafe {
+            let attribute =
+                self.text_attribute("function-inline-threshold", &threshold.to_string());
+            LLVMAddAttributeAtIndex(function.0, u32::MAX, attribute);
+        }
+    }
+
     /// Takes back promises about memory, which tracing code does not keep.
     pub fn forget_purity(&self, function: Value) {
         for name in IMPURE {
@@ -266,6 +300,15 @@ impl Ir {
 
     /// Attaches a number to an instruction; it survives passes that keep the instruction.
     pub fn set_number(&self, instruction: Value, number: u32) {
+        // A call that is inlined under a handler of exceptions is made anew, with
+        // its attributes and without its metadata.
+        if matches!(instruction.opcode(), Opcode::LLVMCall | Opcode::LLVMInvoke) {
+            let text = number.to_string();
+            unsafe {
+                let attribute = self.text_attribute(NUMBER, &text);
+                LLVMAddCallSiteAttribute(instruction.0, u32::MAX, attribute);
+            }
+        }
         unsafe {
             let mut list = [LLVMValueAsMetadata(self.constant(32, number as u64).0)];
             let node = LLVMMDNodeInContext2(self.context, list.as_mut_ptr(), 1);
@@ -281,11 +324,44 @@ impl Ir {
         unsafe {
             let node = LLVMGetMetadata(instruction.0, self.number_kind());
             if node.is_null() {
-                return None;
+                return self.number_of_call(instruction);
             }
             let mut operand = [std::ptr::null_mut()];
             LLVMGetMDNodeOperands(node, operand.as_mut_ptr());
             Some(LLVMConstIntGetZExtValue(operand[0]) as u32)
+        }
+    }
+
+    fn number_of_call(&self, instruction: Value) -> Option<u32> {
+        if !matches!(instruction.opcode(), Opcode::LLVMCall | Opcode::LLVMInvoke) {
+            return None;
+        }
+        unsafe {
+            let attribute = LLVMGetCallSiteStringAttribute(
+                instruction.0,
+                u32::MAX,
+                NUMBER.as_ptr().cast(),
+                NUMBER.len() as u32,
+            );
+            if attribute.is_null() {
+                return None;
+            }
+            let mut length = 0;
+            let text = LLVMGetStringAttributeValue(attribute, &mut length);
+            let text = std::slice::from_raw_parts(text.cast::<u8>(), length as usize);
+            std::str::from_utf8(text).ok()?.parse().ok()
+        }
+    }
+
+    unsafe fn text_attribute(&self, name: &str, text: &str) -> LLVMAttributeRef {
+        unsafe {
+            LLVMCreateStringAttribute(
+                self.context,
+                name.as_ptr().cast(),
+                name.len() as u32,
+                text.as_ptr().cast(),
+                text.len() as u32,
+            )
         }
     }
 

@@ -85,6 +85,11 @@ impl Value {
         all
     }
 
+    /// The function that an instruction is in.
+    pub fn enclosing_function(self) -> Value {
+        unsafe { Value(LLVMGetBasicBlockParent(LLVMGetInstructionParent(self.0))) }
+    }
+
     pub fn replace_uses(self, other: Value) {
         unsafe { LLVMReplaceAllUsesWith(self.0, other.0) }
     }
