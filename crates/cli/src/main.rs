@@ -16,6 +16,7 @@ mod recorder;
 mod regions;
 mod results;
 mod runner;
+mod sameness;
 mod settings;
 mod source;
 mod store;

@@ -7,6 +7,7 @@ use crate::results::{
     coverage, found_by, groups, inconclusive, kind, losses, outcome_view, parting_place, sample,
     stats, stopped, suspected, title, undefined, unstable, violations,
 };
+use crate::sameness::is_same;
 use crate::store::Store;
 use crate::version::Version;
 use changeling_explore::Side;
@@ -135,15 +136,14 @@ impl Recorder {
         (results, self.out)
     }
 
-    /// The last word on every difference. Groups that came down to the same small
-    /// input are one thing to a reader. Gives the numbers of those to show, in order.
+    /// The last word on every difference. Groups that are one thing to a reader are
+    /// put together. Gives the numbers of those to show, in order.
     fn merge(&mut self, found: &[Difference]) -> Vec<u32> {
         let mut shown: Vec<(u32, results::Difference)> = Vec::new();
         for difference in found {
             let described = self.described(difference);
             let twin = shown.iter_mut().find(|(_, other)| {
-                other.kind == described.kind
-                    && other.input == described.input
+                is_same(other, &described)
                     && self.is_accepted(other) == self.is_accepted(&described)
             });
             let Some((_, other)) = twin else {
