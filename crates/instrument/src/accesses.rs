@@ -10,9 +10,6 @@ use changeling_trace::node::Op;
 
 impl Pass<'_> {
     pub fn load(&mut self, i: Value) {
-        if self.is_unlabelled {
-            return;
-        }
         let pointer = i.operand(0);
         let parts = leaves::parts(self.ir, i.ty());
         if let [part] = &parts[..]

@@ -2,8 +2,8 @@
 //!
 //! It reads the program's own debug information and is in every Rust program,
 //! more than half of a small one. No input gets there, so its values carry no
-//! labels, and time spent on optimising it would be lost. What it calls is
-//! traced like all other code.
+//! labels, nobody asks which of its blocks ran, and time spent on optimising it
+//! would be lost. What it calls is traced like all other code.
 
 use crate::ir::{Ir, Opcode, Value};
 use std::collections::HashSet;

@@ -76,6 +76,16 @@ impl Pass<'_> {
         }
     }
 
+    /// A call in a function whose values carry no labels.
+    pub fn unlabelled_call(&mut self, call: Value) {
+        match callee_of(call) {
+            Callee::Intrinsic(_) | Callee::Assembler(_) | Callee::External(_) => {}
+            Callee::Glue(_) if coverage::is_mark(call) => {}
+            Callee::Traced(target) | Callee::Glue(target) => self.traced_call(call, Some(target)),
+            Callee::Indirect(_) => self.traced_call(call, None),
+        }
+    }
+
     /// A call that takes labels along. `target` is None for an indirect one,
     /// which may or may not arrive in traced code.
     fn traced_call(&mut self, call: Value, target: Option<Value>) {

@@ -13,7 +13,13 @@ const MARK: &str = "__chg_cover";
 /// A block of a model begins, which nobody waits for.
 const MARK_OF_MODEL: &str = "__chg_cover_model";
 
-pub fn mark_blocks(ir: Ir, functions: &[Value], models: &HashSet<Value>, numbering: &Numbering) {
+pub fn mark_blocks(
+    ir: Ir,
+    functions: &[Value],
+    models: &HashSet<Value>,
+    unmarked: &HashSet<Value>,
+    numbering: &Numbering,
+) {
     let cursor = Cursor::new(ir);
     let marks = [MARK, MARK_OF_MODEL].map(|name| {
         let mark = ir.add_function(name, ir.void(), &[ir.ptr()]);
@@ -22,7 +28,10 @@ pub fn mark_blocks(ir: Ir, functions: &[Value], models: &HashSet<Value>, numberi
         ir.touches_nothing_known(mark);
         mark
     });
-    for function in functions {
+    for function in functions
+        .iter()
+        .filter(|function| !unmarked.contains(function))
+    {
         let mark = marks[usize::from(models.contains(function))];
         for block in function.blocks() {
             if let (Some(number), Some(place)) = (numbering.block(block), block.first_insertion()) {

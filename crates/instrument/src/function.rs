@@ -69,6 +69,10 @@ pub struct Pass<'a> {
 impl Pass<'_> {
     pub fn run(&mut self) {
         let order = reverse_postorder(self.function);
+        if self.is_unlabelled {
+            self.run_unlabelled(&order);
+            return;
+        }
         let Some(&entry) = order.first() else {
             return;
         };
@@ -95,6 +99,17 @@ impl Pass<'_> {
             }
         }
         self.fill_phis(&phis);
+    }
+
+    /// All that is left to do is to tell callees that their arguments carry no labels.
+    fn run_unlabelled(&mut self, order: &[Block]) {
+        for block in order {
+            for instruction in block.instructions() {
+                if matches!(instruction.opcode(), Opcode::LLVMCall | Opcode::LLVMInvoke) {
+                    self.unlabelled_call(instruction);
+                }
+            }
+        }
     }
 
     /// One phi of labels for each labelled part of each phi.

@@ -75,8 +75,11 @@ pub fn transform(bitcode: &Path, traced: &Path) -> Result<SiteTable, InstrumentE
     let numbering = Numbering::read(ir, &functions);
     let apart: HashSet<Value> = model_functions.into_iter().collect();
     let table = numbering.table(&functions, &apart);
-    coverage::mark_blocks(ir, &functions, &apart, &numbering);
-    limit_inlining(ir, &functions, &apart);
+    let unlabelled = backtraces::functions(&functions);
+    coverage::mark_blocks(ir, &functions, &apart, &unlabelled, &numbering);
+    limit_inlining(ir, &functions, |function| {
+        apart.contains(&function) || unlabelled.contains(&function)
+    });
     run_passes(&module, &machine, BEFORE)?;
     trace_functions(ir, &models);
     define_number(ir, "__chg_block_count", 64, numbering.block_count() as u64);
@@ -198,10 +201,9 @@ fn check(module: &Module<'_>, path: &Path) -> Result<(), InstrumentError> {
 
 /// Models stay apart, for they are told who calls them, and so does code that
 /// hardly ever runs.
-fn limit_inlining(ir: Ir, functions: &[Value], models: &HashSet<Value>) {
-    let backtraces = backtraces::functions(functions);
+fn limit_inlining(ir: Ir, functions: &[Value], stays_apart: impl Fn(Value) -> bool) {
     for &function in functions {
-        if models.contains(&function) || backtraces.contains(&function) {
+        if stays_apart(function) {
             ir.keep_apart(function);
         } else {
             let marks = function.blocks().len() as u32 * MARK_SIZE;
