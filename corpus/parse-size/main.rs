@@ -1,0 +1,9 @@
+//! Reads standard input and prints what the crate makes of it.
+
+use std::io::Read;
+
+fn main() {
+    let mut bytes = Vec::new();
+    std::io::stdin().read_to_end(&mut bytes).unwrap();
+    println!("{:?}", parse_size::parse_size(&bytes));
+}
