@@ -9,7 +9,7 @@ CORPUS = ROOT / "corpus"
 REGISTRIES = ("cargo", "pip", "apt", "npm")
 LANGUAGES = ("C", "C++", "Rust")
 KEYS = {
-    "program": {"what", "language", "registry", "package", "build", "program", "files", "prepare", "dependencies", "library"}
+    "program": {"what", "language", "registry", "package", "build", "program", "files", "prepare", "dependencies", "executable"}
     | {"input", "seed", "load", "version", "pair", "fast", "normalise"},
     "version": {"name", "release", "sha256", "folder", "files", "features", "package", "registry"},
     "pair": {"base", "head", "change", "input", "seed", "shows", "fast", "note", "own"},
@@ -50,6 +50,11 @@ class Program:
     def is_package(self):
         """Rust: a package of ours around the crate, built by cargo."""
         return self.language == "Rust"
+
+    @property
+    def is_executable(self):
+        """Made by the preparing step with `changeling cc`: several programs of one package are built once."""
+        return self.data.get("executable", False)
 
 
 class Version:

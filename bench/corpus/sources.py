@@ -8,6 +8,8 @@ import subprocess
 
 from manifest import ROOT
 
+# Where `changeling` is, for steps that use it as the compiler; set by the driver.
+TOOLS = pathlib.Path()
 ROOM = pathlib.Path(os.environ.get("CHANGELING_SOURCES", "/tmp/changeling-sources"))
 
 
@@ -29,8 +31,10 @@ def fetch(programs):
 
 
 def tree(version):
-    """The place of a version's sources, with our own files in it, ready for the build command."""
+    """The place of a version's sources, with our own files in it, ready for the build command; or its executable."""
     program = version.program
+    if program.is_executable:
+        return prepared(version) / version.folder / program.data["program"]
     place = ROOM / "trees" / f"{program.name}-{version.name}"
     stamp = place / ".made-from"
     want = digest(version)
@@ -83,7 +87,8 @@ def prepared(version):
     command = version.program.data.get("prepare")
     stamp = source / f".prepared-{hashlib.sha256(command.encode()).hexdigest()[:8]}" if command else None
     if command and not stamp.exists():
-        done = subprocess.run(["sh", "-c", command], cwd=source / version.folder, capture_output=True, text=True)
+        place = dict(os.environ, PATH=f"{TOOLS}:{os.environ['PATH']}")
+        done = subprocess.run(["sh", "-c", command], cwd=source / version.folder, capture_output=True, text=True, env=place)
         if done.returncode != 0:
             raise SystemExit(f"error: preparing {version.source} failed:\n{(done.stdout + done.stderr)[-2000:]}")
         stamp.touch()

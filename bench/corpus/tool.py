@@ -19,7 +19,7 @@ def raw(text):
 
 
 def build_options(program):
-    if program.is_package:
+    if program.is_package or program.is_executable:
         return ["--cache", CACHE]
     options = ["--build", program.data["build"], "--cache", CACHE]
     if "program" in program.data:
