@@ -1,9 +1,7 @@
-//! Reads standard input and prints what the crate makes of it.
+#![no_main]
 
-use std::io::Read;
+use libfuzzer_sys::fuzz_target;
 
-fn main() {
-    let mut bytes = Vec::new();
-    std::io::stdin().read_to_end(&mut bytes).unwrap();
-    println!("{:?}", parse_size::parse_size(&bytes));
-}
+fuzz_target!(|data: &[u8]| {
+    println!("{:?}", parse_size::parse_size(data));
+});
