@@ -6,7 +6,6 @@
     int __model_isw##name(unsigned c) { return __model_is##name((int)c); }
 
 CLASS(alpha)
-CLASS(digit)
 CLASS(alnum)
 CLASS(upper)
 CLASS(lower)
@@ -17,6 +16,9 @@ CLASS(print)
 CLASS(graph)
 CLASS(punct)
 CLASS(xdigit)
+
+// Tested without a table in the library too.
+int __model_iswdigit(unsigned c) { return (int)is_digit((int)c); }
 
 unsigned __model_towlower(unsigned c) { return (unsigned)lower((int)c); }
 unsigned __model_towupper(unsigned c) { return (unsigned)upper((int)c); }
