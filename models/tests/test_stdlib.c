@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
+#include <wctype.h>
 
 #define CLASSES(X) \
     X(isalpha) X(isdigit) X(isalnum) X(isupper) X(islower) X(isspace) X(isblank) X(iscntrl) X(isprint) X(isgraph) \
@@ -11,6 +12,11 @@
 #define DECLARE(name) int __model_##name(int);
 CLASSES(DECLARE)
 int __model_isascii(int), __model_toascii(int);
+#define WIDE_CLASSES(X) \
+    X(iswalpha) X(iswdigit) X(iswalnum) X(iswupper) X(iswlower) X(iswspace) X(iswblank) X(iswcntrl) X(iswprint) X(iswgraph) \
+    X(iswpunct) X(iswxdigit) X(towupper) X(towlower)
+#define DECLARE_WIDE(name) wint_t __model_##name(wint_t);
+WIDE_CLASSES(DECLARE_WIDE)
 const unsigned short **__model___ctype_b_loc(void);
 const int **__model___ctype_tolower_loc(void);
 const int **__model___ctype_toupper_loc(void);
@@ -24,6 +30,14 @@ static void characters(void) {
         CHECK((*__ctype_b_loc())[c] == (*__model___ctype_b_loc())[c], "class of %d", c);
         CHECK((*__ctype_tolower_loc())[c] == (*__model___ctype_tolower_loc())[c], "lower case of %d", c);
         CHECK((*__ctype_toupper_loc())[c] == (*__model___ctype_toupper_loc())[c], "upper case of %d", c);
+    }
+#define COMPARE_WIDE(name) CHECK((wint_t)(name)(c) == __model_##name(c), #name "(%u) is %u", c, __model_##name(c));
+    for (wint_t c = 0; c < 1000; c++) {
+        WIDE_CLASSES(COMPARE_WIDE)
+    }
+    for (int i = 0; i < 1000; i++) {
+        wint_t c = i ? (wint_t)next_random() : WEOF;
+        WIDE_CLASSES(COMPARE_WIDE)
     }
     for (int i = 0; i < 100; i++) {
         int c = (int)next_random();

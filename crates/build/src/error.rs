@@ -170,8 +170,12 @@ impl BuildError {
             BuildError::NoEntry { .. } => {
                 "add a `main`, or a harness `int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)`, or name the file that holds it too".into()
             }
-            BuildError::Compile { .. } => "mend the source, or add the flags it needs (-I, -D, -std=…)".into(),
-            BuildError::Link { .. } => "name all source files, or add the libraries it needs (-l…, -L…)".into(),
+            BuildError::Compile { output, .. } => missing_part_help(output)
+                .unwrap_or("mend the source, or add the flags it needs (--flag -I…, --flag -D…, --flag -std=…)")
+                .into(),
+            BuildError::Link { output, .. } => missing_part_help(output)
+                .unwrap_or("name all source files, or add the libraries it needs (--flag -l…, --flag -L…)")
+                .into(),
             BuildError::Architecture { .. } => {
                 format!("build it for {} (no -m32, no cross compiler)", crate::tools::ARCHITECTURE)
             }
@@ -182,7 +186,9 @@ impl BuildError {
                 paths.join(", ")
             ),
             BuildError::Git { .. } => "see git's message above".into(),
-            BuildError::Command { .. } => "run the command by hand in a clean copy of the tree to see it fail; give another with --build".into(),
+            BuildError::Command { output, .. } => missing_part_help(output)
+                .unwrap_or("run the command by hand in a clean copy of the tree to see it fail; give another with --build")
+                .into(),
             BuildError::Timeout { .. } => "give it more time, or another command with --build".into(),
             BuildError::NoBuildCommand(_) => {
                 "looked for Cargo.toml, CMakeLists.txt, configure, Makefile, compile_commands.json; give the command with --build".into()
@@ -237,6 +243,24 @@ impl BuildError {
 
 pub(crate) const READ: &str = "cannot read";
 pub(crate) const WRITE: &str = "cannot write";
+
+/// What is missing on this machine, if that is what compilers and linkers have said.
+fn missing_part_help(output: &str) -> Option<&'static str> {
+    let says = |text: &str| output.contains(text);
+    if says("file not found") && says("fatal error") {
+        Some(
+            "install the package that has the header (often NAME-dev), or say where it is with --flag -I…",
+        )
+    } else if says("cannot find -l") || says("unable to find library -l") {
+        Some(
+            "install the package that has the library (often libNAME-dev), or say where it is with --flag -L…",
+        )
+    } else if says("Could not resolve host") || says("Temporary failure in name resolution") {
+        Some("the build asks the network; fetch what it needs first, so that it builds without")
+    } else {
+        None
+    }
+}
 
 fn unknown_revision_help(near: &[String], shallow: bool) -> String {
     let mut help = if near.is_empty() {

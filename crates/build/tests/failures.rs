@@ -255,3 +255,19 @@ fn full_disk_inner() {
     let error = build(&source, &options).unwrap_err();
     println!("code {}: {error}", error.code());
 }
+
+#[test]
+fn what_is_missing_on_the_machine_is_named() {
+    let room = Room::new();
+    room.write(
+        "h.c",
+        "#include <not_there.h>\nint main(void) { return 0; }\n",
+    );
+    let error = room.build(&room.files(&["h.c"])).unwrap_err();
+    assert!(error.help().contains("has the header"), "{}", error.help());
+    room.write("ok.c", "int main(void) { return 0; }\n");
+    let mut options = room.options();
+    options.flags = vec!["-lnot_there".into()];
+    let error = build(&room.files(&["ok.c"]), &options).unwrap_err();
+    assert!(error.help().contains("has the library"), "{}", error.help());
+}

@@ -198,6 +198,17 @@ fn harnesses_get_a_main_that_feeds_them() {
 }
 
 #[test]
+fn harnesses_in_rust_get_it_too() {
+    let room = Room::new();
+    room.write("h.rs", "#![no_main]\n#[unsafe(no_mangle)]\npub extern \"C\" fn LLVMFuzzerTestOneInput(data: *const u8, size: usize) -> i32 {\n    let data = unsafe { std::slice::from_raw_parts(data, size) };\n    println!(\"{} {:?}\", size, data.last());\n    0\n}\n");
+    let built = room.build(&room.files(&["h.rs"])).unwrap();
+    assert!(built.harness && built.missing.is_empty());
+    assert_eq!(text(&run(&built.plain, "")), "0 None\n");
+    assert_eq!(text(&run(&built.plain, "ab")), "2 Some(98)\n");
+    assert_alike(&built, &room, &["", "abc"]);
+}
+
+#[test]
 fn observed_values_go_to_the_named_descriptor() {
     let room = Room::new();
     let program = "#include <changeling.h>\nint other(void);\nint main(void) { changeling_observe(\"n\", -9223372036854775807LL - 1); changeling_observe_bytes(\"b\", \"\\x01\\xff\", 2); return other(); }\n";

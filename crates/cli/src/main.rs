@@ -18,6 +18,7 @@ mod results;
 mod runner;
 mod sameness;
 mod settings;
+mod share;
 mod source;
 mod store;
 mod version;

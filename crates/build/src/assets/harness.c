@@ -8,10 +8,17 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-extern int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+/* With CHANGELING_WEAK it may be linked into programs that have their own `main`. */
+#ifdef CHANGELING_WEAK
+#define MAYBE_WEAK __attribute__((weak))
+#else
+#define MAYBE_WEAK
+#endif
+
+MAYBE_WEAK extern int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 __attribute__((weak)) int LLVMFuzzerInitialize(int *argc, char ***argv);
 
-int main(int argc, char **argv) {
+MAYBE_WEAK int main(int argc, char **argv) {
   size_t size = 0, room = 4096;
   uint8_t *read_so_far = malloc(room);
   if (LLVMFuzzerInitialize)

@@ -1,5 +1,6 @@
 //! A single Rust file as a program.
 
+use super::harness::Harness;
 use super::{UNOPTIMISED, checked_rustc, link_of, unavailable};
 use crate::cache::{Cache, Read};
 use crate::digest::Key;
@@ -21,6 +22,7 @@ pub fn build_file(file: &Path, options: &BuildOptions, cache: &Cache) -> Result<
     let version = checked_rustc(&root)?;
     let mut request = Key::new("rust file")
         .with(PREPARATION)
+        .with(crate::assets::HARNESS)
         .with(version.text)
         .with(&options.profile);
     request.add_path(&path);
@@ -32,6 +34,7 @@ pub fn build_file(file: &Path, options: &BuildOptions, cache: &Cache) -> Result<
     let work = cache.work()?;
     let plain = work.entry().join("program");
     let dependency_file = work.path().join("program.d");
+    let harness = Harness::prepare(work.path())?;
     let debug = options.profile == "dev";
     let (optimisation, checks) = if debug { ("0", "on") } else { ("2", "off") };
     let common = || -> Result<_, BuildError> {
@@ -44,6 +47,7 @@ pub fn build_file(file: &Path, options: &BuildOptions, cache: &Cache) -> Result<
             format!("-Cdebug-assertions={checks}"),
             format!("-Coverflow-checks={checks}"),
         ]);
+        command.arg(harness.link_argument());
         command.args(&options.flags).current_dir(&root);
         Ok(command)
     };

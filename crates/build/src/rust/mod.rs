@@ -6,6 +6,7 @@
 //! library, come as one module that LLVM has not yet worked on.
 
 mod file;
+mod harness;
 mod layout;
 mod package;
 

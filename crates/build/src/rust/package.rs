@@ -1,5 +1,6 @@
 //! A cargo package.
 
+use super::harness::Harness;
 use super::layout::{CargoTarget, Layout};
 use super::{UNOPTIMISED, checked_rustc, link_of, unavailable};
 use crate::assets::write_once;
@@ -48,6 +49,7 @@ fn package_request(
     options: &BuildOptions,
 ) -> Result<String, BuildError> {
     request.add(PREPARATION);
+    request.add(crate::assets::HARNESS);
     request.add(checked_rustc(&layout.package)?.text);
     request.add(target.unwrap_or_default());
     request.add(&options.profile);
@@ -88,6 +90,7 @@ pub fn build_in(
     let place = room.fill(layout, cache)?;
     let cargo = Cargo {
         room: &room,
+        harness: Harness::prepare(&room.path)?,
         place: &place,
         target,
         options,
@@ -181,6 +184,7 @@ fn make_new(directory: &Path) -> Result<(), BuildError> {
 
 struct Cargo<'a> {
     room: &'a Room,
+    harness: Harness,
     place: &'a Path,
     target: &'a CargoTarget,
     options: &'a BuildOptions,
@@ -196,7 +200,9 @@ struct Message {
 
 impl Cargo<'_> {
     fn plain(&self) -> Result<PathBuf, BuildError> {
-        self.run(self.command("plain", &[])?)
+        let mut command = self.command("plain", &[])?;
+        command.arg("--").arg(self.harness.link_argument());
+        self.run(command)
     }
 
     fn bitcode(&self) -> Result<PathBuf, BuildError> {
@@ -214,6 +220,7 @@ impl Cargo<'_> {
         let _ = std::fs::remove_file(&module);
         command
             .arg("--")
+            .arg(self.harness.link_argument())
             .arg(format!("--emit=llvm-bc={}", module.display()));
         command.arg(format!(
             "--print=link-args={}",
@@ -266,6 +273,7 @@ impl Cargo<'_> {
         command
             .env_remove("RUSTC_WORKSPACE_WRAPPER")
             .current_dir(self.place);
+        self.harness.without_engine(&mut command);
         Ok(command)
     }
 

@@ -180,6 +180,16 @@ mod tests {
     }
 
     #[test]
+    fn objects_may_lie_anywhere() {
+        let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        let text = section(&own, ".text").unwrap();
+        for shift in 1..8 {
+            let moved = [&vec![0; shift], own.as_slice()].concat();
+            assert!(section(&moved[shift..], ".text").unwrap() == text);
+        }
+    }
+
+    #[test]
     fn damaged_sections_give_what_is_whole() {
         let mut bytes = Vec::new();
         let record = Record {

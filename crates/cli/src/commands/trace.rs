@@ -4,6 +4,7 @@ use crate::check::{Check, quote};
 use crate::exit::Code;
 use crate::failure::Failure;
 use crate::inputs::InputOptions;
+use crate::share::Share;
 use crate::source::SourceOptions;
 use crate::version::Version;
 use crate::view::traced_run;
@@ -12,14 +13,13 @@ use changeling_explore::Side;
 use changeling_explore::path::{self, Path, Test, TestKind};
 use changeling_explore::runner::TracedRun;
 use changeling_solver::{Arena, Assignment, Bounds, Expr, ImportMap, Query, Var};
-use changeling_trace::EventKind;
-use changeling_trace::LossReason;
 use changeling_trace::input::{Input, StreamKind};
 use changeling_trace::sites::SiteTable;
+use changeling_trace::{Event, EventKind, LossReason};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -65,7 +65,9 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
     )?;
     let mut arena = Arena::new();
     let mut check = Check::default();
+    let start = Instant::now();
     let (observation, trace) = traced.run(&input)?;
+    let seconds = start.elapsed().as_secs_f64();
     let run = traced_run(observation, trace);
     let path = path::read(&mut arena, Side::Head, &run, &version.sites).map_err(unreadable)?;
     let sites = &version.sites;
@@ -92,6 +94,7 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
         sites,
         input: &input,
         version: &version,
+        seconds,
     };
     if arguments.smt2 {
         print!("{}", report.smt2()?);
@@ -147,6 +150,8 @@ struct Report<'a> {
     sites: &'a SiteTable,
     input: &'a Input,
     version: &'a Version,
+    /// How long the run took.
+    seconds: f64,
 }
 
 /// What was given up at one place.
@@ -209,8 +214,13 @@ impl Report<'_> {
         for missing in &self.version.built.missing {
             println!("  not traced: {} ({})", missing.object, missing.reason);
         }
+        let share = self.share();
         println!(
-            "\n{} nodes, {} events, {} of {} blocks executed",
+            "\n{} of {} input bytes followed to a branch or the output, {} of them to the end",
+            share.followed, share.bytes, share.kept
+        );
+        println!(
+            "{} nodes, {} events, {} of {} blocks executed",
             self.run.trace.nodes.len().saturating_sub(1),
             self.run.trace.events.len(),
             self.run
@@ -270,15 +280,29 @@ impl Report<'_> {
         }
     }
 
-    fn outputs(&self) -> Vec<Value> {
-        let trace = &self.run.trace;
-        let events = trace.events.iter().filter(|event| {
+    fn share(&self) -> Share {
+        let lengths: Vec<usize> = (self.input.streams.iter())
+            .map(|stream| stream.bytes.len())
+            .collect();
+        let outputs = self
+            .output_events()
+            .filter_map(|event| self.map.get(event.label));
+        let lost = self.losses().into_iter().flat_map(|loss| loss.bytes);
+        Share::of(self.arena, self.path, outputs, lost, &lengths)
+    }
+
+    fn output_events(&self) -> impl Iterator<Item = &Event> {
+        self.run.trace.events.iter().filter(|event| {
             matches!(
                 EventKind::from_u8(event.kind),
                 Some(EventKind::OutputByte | EventKind::OutputValue)
             ) || (event.kind == EventKind::Observe as u8 && event.label != 0)
-        });
-        events
+        })
+    }
+
+    fn outputs(&self) -> Vec<Value> {
+        let trace = &self.run.trace;
+        self.output_events()
             .filter_map(|event| {
                 let expression = self.text(self.map.get(event.label)?);
                 let string = |at: u32| {
@@ -388,6 +412,8 @@ impl Report<'_> {
             "tests": tests,
             "outputs": self.outputs(),
             "losses": losses,
+            "input": self.share(),
+            "seconds": self.seconds,
             "nodes": self.run.trace.nodes.len().saturating_sub(1),
             "events": self.run.trace.events.len(),
             "missing": self.version.built.missing.iter().map(|missing| format!("{}: {}", missing.object, missing.reason)).collect::<Vec<_>>(),

@@ -1,0 +1,233 @@
+"""The stages of the corpus, one table each. A stage is good if nothing happened that never may."""
+
+import os
+import statistics
+import subprocess
+import tempfile
+import pathlib
+
+from manifest import Pair
+from tool import seed_options
+
+LONGEST_TEXT = 90
+
+
+def row(*cells):
+    print("| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |", flush=True)
+
+
+def head(*cells):
+    row(*cells)
+    row(*["---"] * len(cells))
+
+
+def build(tool, programs, options):
+    head("program", "language", "version", "builds", "seconds", "not traced", "note")
+    good = total = 0
+    for program in programs:
+        for version in program.versions.values():
+            built, seconds, error = tool.build(version)
+            total += 1
+            good += built is not None
+            missing = ", ".join(part["object"] for part in (built or {}).get("missing", []))
+            row(program.name, program.language, version.name, "yes" if built else "**NO**", f"{seconds:.1f}", missing, error)
+    print(f"\n{good} of {total} versions build both ways")
+    return good == total
+
+
+def trace(tool, programs, options):
+    """Of each program the newest version, on its seeds."""
+    head("program", "seeds", "transparent", "flips followed", "strayed", "to a branch", "to the end", "lost by")
+    good = total = 0
+    for program in programs:
+        version = list(program.versions.values())[-1]
+        sums = {"bytes": 0, "followed": 0, "kept": 0}
+        flips, followed, strayed, problems, losses = 0, 0, 0, [], {}
+        for seed in program.seeds:
+            document, error = tool.trace(version, program.inputs, seed)
+            if document is None:
+                problems.append(error)
+                continue
+            check = document["check"]
+            problems += check["transparency"] + check["untrue"]
+            flips += check["flips"] - check["unsatisfiable"] - check["unknown"]
+            followed += check["followed"]
+            strayed += len(check["strayed"])
+            for key in sums:
+                sums[key] += document["input"][key]
+            for loss in document["losses"]:
+                name = (loss["call"] or loss["reason"]) + f" at {loss['place']}"
+                losses[name] = losses.get(name, 0) + len(loss["input"])
+        total += 1
+        good += not problems
+        worst = sorted(losses.items(), key=lambda item: -item[1])
+        text = "; ".join(f"{name}: {count}" for name, count in worst[:3])
+        row(
+            program.name,
+            len(program.seeds),
+            "yes" if not problems else "**NO** " + problems[0][:LONGEST_TEXT],
+            f"{followed} of {flips}",
+            strayed or "",
+            share(sums["followed"], sums["bytes"]),
+            share(sums["kept"], sums["bytes"]),
+            text + (f"; {len(worst) - 3} more" if len(worst) > 3 else ""),
+        )
+    print(f"\n{good} of {total} programs are transparent on all seeds")
+    return good == total
+
+
+def share(part, whole):
+    return f"{100 * part / whole:.0f} %" if whole else ""
+
+
+def itself(tool, programs, options):
+    head("program", "verdict", "runs", "pairs of paths", "note")
+    good = total = 0
+    for program in programs:
+        version = list(program.versions.values())[-1]
+        pair = Pair(program, {"base": version.name, "head": version.name})
+        results, found, _ = tool.search(pair, version, version, options.self_time)
+        total += 1
+        fine = results["verdict"] in ("none-found", "equivalent")
+        good += fine
+        note = results.get("error", "") if found is None else f"**{described(found)}**"
+        stats = results["stats"]
+        row(program.name, results["verdict"], stats.get("runs", ""), stats.get("pairs", ""), note)
+    print(f"\n{good} of {total} programs do not differ from themselves")
+    return good == total
+
+
+def difference(tool, programs, options):
+    head("pair", "documented change", "found", "seconds", "runs", "all runs", "input", "old → new", "note")
+    documented = found_documented = found_any = total = 0
+    for program in programs:
+        for pair in program.pairs:
+            if options.fast and not pair.fast:
+                continue
+            results, found, enough = tool.search(pair, pair.base, pair.head, options.time, pair.is_documented if pair.change else anything)
+            stats = results["stats"]
+            total += 1
+            documented += bool(pair.change)
+            found_documented += bool(pair.change) and enough
+            found_any += found is not None
+            answer = "no" if found is None else "yes" if not pair.change else "**the documented one**" if enough else "another"
+            first = stats.get("seconds_to_first_difference")
+            seconds = stats.get("seconds") if pair.change and enough else first
+            runs = stats.get("runs") if pair.change and enough else stats.get("runs_to_first_difference")
+            row(
+                pair.name,
+                pair.change or "none known",
+                answer,
+                "" if seconds is None else f"{seconds:.1f}",
+                "" if runs is None else runs,
+                stats.get("runs", ""),
+                input_text(found),
+                described(found),
+                results.get("error") or why(results, found, pair),
+            )
+    print(f"\n{found_documented} of {documented} documented changes found, a difference in {found_any} of {total} pairs")
+    # Those marked as fast are found with ease; of the others nothing is promised.
+    return not options.fast or found_documented == documented
+
+
+def anything(_):
+    return True
+
+
+def why(results, found, pair):
+    """Why nothing was found, as far as the results tell."""
+    if found is not None:
+        return pair.note
+    reasons = [results.get("inconclusive") or ""]
+    reasons += [f"{loss['reason']} at {loss['file']}:{loss['line']}" for loss in results.get("losses", [])[:2]]
+    return "; ".join(filter(None, [pair.note, results.get("verdict", "")] + reasons))[: 2 * LONGEST_TEXT]
+
+
+def input_text(found):
+    if found is None:
+        return ""
+    streams = found["input"]["streams"]
+    return ", ".join(f"{stream['label']} `{cut(repr(stream.get('text', ''))[1:-1])}`" for stream in streams)
+
+
+def described(found):
+    if found is None:
+        return ""
+    sides = []
+    for side in (found["base"], found["head"]):
+        end = next((f"{key} {side[key]}" for key in ("exit", "signal") if key in side), "hangs")
+        sides.append(f"{end} `{cut(repr(side['stdout'] + side['stderr'])[1:-1])}`")
+    return " → ".join(sides)
+
+
+def cut(text):
+    most = LONGEST_TEXT // 2
+    text = text.replace("`", "'")
+    return text if len(text) <= most else text[:most] + "…"
+
+
+def speed(tool, programs, options):
+    """CPU time on the load, start-up taken out; least of three."""
+    head("program", "native ms", "concrete ms", "ratio", "symbolic ms", "ratio", "nodes", "events", "input")
+    concrete_ratios, symbolic_ratios = [], []
+    for program in programs:
+        version = list(program.versions.values())[-1]
+        load = program.data.get("load")
+        built, _, error = tool.build(version)
+        if not load or not built:
+            row(program.name, "", "", "", "", "", "", "", error or "no load: arguments only")
+            continue
+        empty = dict(load, times=0)
+        document, error = tool.trace(version, program.inputs, load, extra=())
+        nothing, _ = tool.trace(version, program.inputs, empty, extra=())
+        traced = traced_binary(tool, version, built)
+        times = {}
+        for name, binary in (("native", built["plain"]), ("concrete", traced)):
+            times[name] = least(binary, program, load) - least(binary, program, empty)
+        native = max(times["native"], 1e-5)
+        concrete = times["concrete"] / native
+        cells = [program.name, f"{times['native'] * 1e3:.2f}", f"{times['concrete'] * 1e3:.2f}", f"{concrete:.1f}×"]
+        concrete_ratios.append(concrete)
+        if document is None or nothing is None or not document["end"].startswith("exit"):
+            cells += ["", "", "", "", error or document["end"]]
+        else:
+            symbolic = document["seconds"] - nothing["seconds"]
+            symbolic_ratios.append(symbolic / native)
+            bytes_ = document["input"]["bytes"]
+            cells += [f"{symbolic * 1e3:.0f}", f"{symbolic / native:.0f}×", document["nodes"], document["events"], f"{bytes_} bytes"]
+        row(*cells)
+    for name, ratios in (("concrete", concrete_ratios), ("symbolic", symbolic_ratios)):
+        if ratios:
+            print(f"\n{name}: median {statistics.median(ratios):.1f}×, worst {max(ratios):.1f}×", end="")
+    print()
+    return True
+
+
+def traced_binary(tool, version, built):
+    """The traced binary is kept by the key of the build."""
+    from tool import CACHE
+
+    return CACHE / "traced" / built["key"] / "traced"
+
+
+def least(binary, program, load, runs=5):
+    """CPU seconds of the fastest run outside of the sandbox. A traced binary then runs with all labels zero."""
+    best = float("inf")
+    with tempfile.TemporaryDirectory() as room:
+        options = seed_options(program.inputs, load, pathlib.Path(room))
+        values = list(zip(options[::2], options[1::2]))
+        stdin = next((value for name, value in values if name == "--stdin"), os.devnull)
+        arguments = [value.removeprefix("=") if name == "--sym-arg" else value for name, value in values if "arg" in name]
+        for name, value in values:
+            if name == "--file":
+                file, content = value.split("=", 1)
+                pathlib.Path(room, file).write_bytes(pathlib.Path(content).read_bytes())
+        for _ in range(runs):
+            with open(stdin) as file:
+                child = subprocess.Popen(
+                    [binary, *arguments], stdin=file, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=room
+                )
+                _, _, usage = os.wait4(child.pid, 0)
+            child.returncode = 0
+            best = min(best, usage.ru_utime + usage.ru_stime)
+    return best
