@@ -94,7 +94,9 @@ pub fn attach(
         }
     }
     let entry = work.entry().display().to_string();
-    let here: Vec<String> = link.iter().map(|w| w.replace(ENTRY, &entry)).collect();
+    let mut here: Vec<String> = link.iter().map(|w| w.replace(ENTRY, &entry)).collect();
+    // So that names in messages are those that the harness declares.
+    here.push("-Wl,--no-demangle".into());
     let compilation = Compilation {
         linked: &linked,
         harness: facts.entry == Entry::Harness,
@@ -216,14 +218,16 @@ fn open(
                 ),
             });
         }
-        if matches!(
-            definition.get_linkage(),
-            Linkage::Internal | Linkage::Private
-        ) {
-            definition.set_linkage(Linkage::External);
-            definition
-                .as_global_value()
-                .set_visibility(GlobalVisibility::Hidden);
+        match definition.get_linkage() {
+            Linkage::Internal | Linkage::Private => {
+                definition.set_linkage(Linkage::External);
+                definition
+                    .as_global_value()
+                    .set_visibility(GlobalVisibility::Hidden);
+            }
+            // Functions that are dropped where nothing calls them.
+            Linkage::LinkOnceAny | Linkage::LinkOnceODR => definition.set_linkage(Linkage::WeakODR),
+            _ => {}
         }
     }
     match program.write_bitcode_to_path(output) {

@@ -48,7 +48,21 @@ pub fn build(source: &Source, options: &BuildOptions) -> Result<Built, BuildErro
         ..options.clone()
     };
     let version = build_version(source, &alone, &cache)?;
-    harness::attach(&version, file, options, &cache)
+    let mut built = harness::attach(&version, file, options, &cache)?;
+    if let Source::Files(_) = source {
+        // Files are compiled with the flags that are asked for; then each variant is a version.
+        for (variant, _) in std::mem::take(&mut built.unavailable) {
+            let extra = variant.flags().iter().map(|flag| flag.to_string());
+            let options = BuildOptions {
+                flags: options.flags.iter().cloned().chain(extra).collect(),
+                variants: Vec::new(),
+                ..options.clone()
+            };
+            let path = build(source, &options)?.plain;
+            built.variants.push(VariantBinary { variant, path });
+        }
+    }
+    Ok(built)
 }
 
 /// Bitcode of the functions that a harness for the version can call, with their debug information.

@@ -2,6 +2,7 @@
 
 mod c;
 mod names;
+mod observations;
 mod plan;
 mod records;
 mod rust;

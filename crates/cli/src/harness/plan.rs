@@ -107,9 +107,6 @@ impl Planner<'_> {
                 Err(reason) => refused.push(format!("{shown}: {reason}")),
             }
         }
-        if !refused.is_empty() {
-            return Err(refused);
-        }
         let slots = self.paired(slots);
         for slot in &slots {
             if let Way::Zero(reason) = &slot.way {
@@ -295,10 +292,13 @@ impl Planner<'_> {
             };
             let wide =
                 |slots: &[Slot], at: usize| matches!(slots[at].way, Way::Number { bytes: 4.. });
+            let length_of =
+                |name: &str, buffer: &str| says_length(name) || *name == format!("n{buffer}");
             let next = at + 1;
             let after = is_number(&slots, next)
-                && (says_length(&names[next]) || bytes && wide(&slots, next));
-            let before = at > 0 && is_number(&slots, at - 1) && says_length(&names[at - 1]);
+                && (length_of(&names[next], &names[at]) || bytes && wide(&slots, next));
+            let before =
+                at > 0 && is_number(&slots, at - 1) && length_of(&names[at - 1], &names[at]);
             let length = match (after, before) {
                 (true, _) => Some(next),
                 (false, true) => Some(at - 1),
