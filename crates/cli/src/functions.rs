@@ -22,7 +22,6 @@ pub fn find(program: &Program, name: &str) -> Result<FunctionId, Failure> {
 
 /// The same in a list; `declared` if a function of this name comes from elsewhere.
 pub fn find_named(names: &[FunctionName], name: &str, declared: bool) -> Result<usize, Failure> {
-    let bare = |full: &str| full.split('(').next().unwrap_or(full).to_owned();
     let rounds: [&dyn Fn(&FunctionName) -> bool; 4] = [
         &|function| function.symbol == name,
         &|function| function.name == name,
@@ -71,10 +70,7 @@ pub fn find_named(names: &[FunctionName], name: &str, declared: bool) -> Result<
 
 /// Up to five names, the most similar first.
 fn nearest(names: &[FunctionName], name: &str) -> Vec<String> {
-    let last = |full: &str| {
-        let bare = full.split('(').next().unwrap_or(full);
-        bare.rsplit("::").next().unwrap_or(bare).to_owned()
-    };
+    let last = |full: &str| bare(full).rsplit("::").next().unwrap_or("").to_owned();
     let wanted = last(name);
     let mut ranked: Vec<(usize, String)> = names
         .iter()
@@ -90,4 +86,10 @@ fn nearest(names: &[FunctionName], name: &str) -> Vec<String> {
     ranked.sort();
     ranked.dedup();
     ranked.into_iter().take(5).map(|(_, name)| name).collect()
+}
+
+/// A name without parameters and unnamed namespaces.
+fn bare(full: &str) -> String {
+    let full = full.replace("(anonymous namespace)::", "");
+    full.split('(').next().unwrap_or("").to_owned()
 }

@@ -102,10 +102,9 @@ impl Planner<'_> {
                 false => parameter.name.clone(),
             };
             let place = names.free(&wanted);
-            match self.way(ty, 0) {
-                Ok(way) => slots.push((wanted, Slot { place, ty, way })),
-                Err(reason) => refused.push(format!("{shown}: {reason}")),
-            }
+            // In their places, so that a length stays beside its pointer.
+            let way = self.way(ty, 0).unwrap_or_else(Way::Zero);
+            slots.push((wanted, Slot { place, ty, way }));
         }
         let slots = self.paired(slots);
         for slot in &slots {
