@@ -39,12 +39,13 @@ commands() {
 
 failed=0
 tried=0
-for page in run diff graph; do
+for page in run diff graph harness; do
   while read -r command; do
     case "$command" in
     *"--base v"* | *"--base main"* | *"--base-dir"*) command="${command/ --build \'make\' --program prog/} --build make --program prog" ;;
     esac
     case "$command" in
+    "changeling run"*--harness*) command="$command --time 5s --quiet" ;;
     "changeling run"*) command="$command --sym-arg 3 --time 5s --quiet" ;;
     esac
     command="${command//FILE:LINE/program.c:81}"

@@ -5,6 +5,7 @@ use crate::error::{BuildError, WRITE};
 use std::path::{Path, PathBuf};
 
 pub const HARNESS: &str = include_str!("assets/harness.c");
+pub const ENTRY: &str = include_str!("assets/entry.c");
 const HEADER: &str = include_str!("../../../include/changeling.h");
 
 /// A directory that holds `changeling.h`.

@@ -1,6 +1,6 @@
 //! Whole-program bitcode that someone else made.
 
-use crate::cache::{Cache, Read};
+use crate::cache::{Cache, Read, Work};
 use crate::digest::Key;
 use crate::error::{BuildError, READ};
 use crate::executable::take;
@@ -72,26 +72,13 @@ pub fn build_bitcode(
             .iter()
             .map(|library| library.to_string()),
     );
-    let mut command = Tool::Clang.command()?;
-    command
-        .args(["-O1", "-w", "-Qunused-arguments"])
-        .arg(&linked);
-    if harness {
-        let source = assets::write_once(work.path(), "harness.c", assets::HARNESS)?;
-        command.args(["-x", "c"]).arg(source).args(["-x", "none"]);
-    }
-    command
-        .args(&link)
-        .arg("-o")
-        .arg(work.entry().join("program"));
-    let finished = run(&mut command)?;
-    if !finished.succeeded() {
-        let error = BuildError::Link {
-            place: path.display().to_string(),
-            output: finished.output,
-        };
-        return Err(error.or_disk_full(work.path()));
-    }
+    let compilation = Compilation {
+        linked: &linked,
+        harness,
+        link: &link,
+        place: &path.display().to_string(),
+    };
+    compilation.run(&work)?;
     let built = Built {
         format: 0,
         key: String::new(),
@@ -108,8 +95,44 @@ pub fn build_bitcode(
     cache.store(&request, reads, work, built)
 }
 
+/// A native binary to be made from whole-program bitcode.
+pub struct Compilation<'a> {
+    pub linked: &'a Path,
+    /// It needs a `main` that calls the harness.
+    pub harness: bool,
+    pub link: &'a [String],
+    /// How messages call it.
+    pub place: &'a str,
+}
+
+impl Compilation<'_> {
+    pub fn run(&self, work: &Work) -> Result<(), BuildError> {
+        let mut command = Tool::Clang.command()?;
+        command
+            .args(["-O1", "-w", "-Qunused-arguments"])
+            .arg(self.linked);
+        if self.harness {
+            let source = assets::write_once(work.path(), "harness.c", assets::HARNESS)?;
+            command.args(["-x", "c"]).arg(source).args(["-x", "none"]);
+        }
+        command
+            .args(self.link)
+            .arg("-o")
+            .arg(work.entry().join("program"));
+        let finished = run(&mut command)?;
+        if finished.succeeded() {
+            return Ok(());
+        }
+        let error = BuildError::Link {
+            place: self.place.to_string(),
+            output: finished.output,
+        };
+        Err(error.or_disk_full(work.path()))
+    }
+}
+
 /// Libraries that programs of a language use without saying so.
-fn libraries(languages: &[Language]) -> Vec<&'static str> {
+pub fn libraries(languages: &[Language]) -> Vec<&'static str> {
     let mut libraries = Vec::new();
     if languages.contains(&Language::Cpp) {
         libraries.push("-lstdc++");

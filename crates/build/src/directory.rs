@@ -108,6 +108,7 @@ impl Tree<'_> {
         options: &BuildOptions,
         cache: &Cache,
     ) -> Result<Built, BuildError> {
+        crate::harness::refuse_rust(options)?;
         let copy_of_tree = self.run(work, "tree", &[], options, cache)?;
         let (executable, result) = self.choose(&copy_of_tree)?;
         let relative = executable

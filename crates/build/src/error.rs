@@ -94,6 +94,8 @@ pub enum BuildError {
     },
     #[error("{} is not a compilation database: {reason}", path.display())]
     CompileCommands { path: PathBuf, reason: String },
+    #[error("the harness {} does not fit: {reason}", file.display())]
+    Harness { file: PathBuf, reason: String },
 }
 
 impl BuildError {
@@ -121,6 +123,7 @@ impl BuildError {
             BuildError::Timeout { .. } => 26,
             BuildError::CompileCommands { .. } => 27,
             BuildError::Io { .. } => 28,
+            BuildError::Harness { .. } => 29,
         }
     }
 
@@ -208,6 +211,9 @@ impl BuildError {
             BuildError::ToolMissing { package, .. } => format!("install it: {package}; `changeling doctor` lists all that is needed"),
             BuildError::CompileCommands { .. } => {
                 "it must be a JSON list of {directory, file, command or arguments}".into()
+            }
+            BuildError::Harness { .. } => {
+                "`changeling harness FUNCTION VERSION` writes one for a version; functions that nothing calls may not be in a program at all".into()
             }
             BuildError::Io { .. } => "check permissions and free space".into(),
         }

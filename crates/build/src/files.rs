@@ -43,19 +43,21 @@ pub fn build_files(
         .for_each(|variant| request.add(variant.name()));
     let directory = std::env::current_dir().map_err(|e| BuildError::io(READ, Path::new("."), e))?;
     request.add_path(&directory);
+    if options.library {
+        request.add("library");
+    }
     let request = request.finish();
     if let Some(built) = cache.look_up(&request) {
         return Ok(built);
     }
     let root = common_directory(&paths);
     let flags: Vec<OsString> = options.flags.iter().map(OsString::from).collect();
-    let units = units(
-        &paths,
-        &flags,
-        &root,
-        &directory,
-        &assets::include_directory(cache)?,
-    )?;
+    let include = assets::include_directory(cache)?;
+    let mut units = units(&paths, &flags, &root, &directory, &include)?;
+    if options.library {
+        let entry = assets::write_once(&include, "entry.c", assets::ENTRY)?;
+        units.extend(self::units(&[entry], &[], &include, &directory, &include)?);
+    }
     let program = Program {
         units,
         root,

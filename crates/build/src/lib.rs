@@ -14,6 +14,7 @@ mod directory;
 mod error;
 mod executable;
 mod files;
+mod harness;
 mod inspect;
 mod parallel;
 mod prepare;
@@ -31,34 +32,84 @@ pub use version::{
     BUILT_FORMAT, BuildOptions, Built, Language, MissingObject, Source, Variant, VariantBinary,
 };
 
+use std::path::PathBuf;
+
 /// Builds a version, or finds that it was built before.
 pub fn build(source: &Source, options: &BuildOptions) -> Result<Built, BuildError> {
     let cache = cache::Cache::open(&options.cache)?;
+    let file = match &options.harness {
+        Some(file) if !harness::is_rust(file) => file,
+        _ => return build_version(source, options, &cache),
+    };
+    let alone = BuildOptions {
+        harness: None,
+        library: true,
+        variants: Vec::new(),
+        ..options.clone()
+    };
+    let version = build_version(source, &alone, &cache)?;
+    let mut built = harness::attach(&version, file, options, &cache)?;
+    if let Source::Files(_) = source {
+        // Files are compiled with the flags that are asked for; then each variant is a version.
+        for (variant, _) in std::mem::take(&mut built.unavailable) {
+            let extra = variant.flags().iter().map(|flag| flag.to_string());
+            let options = BuildOptions {
+                flags: options.flags.iter().cloned().chain(extra).collect(),
+                variants: Vec::new(),
+                ..options.clone()
+            };
+            let path = build(source, &options)?.plain;
+            built.variants.push(VariantBinary { variant, path });
+        }
+    }
+    Ok(built)
+}
+
+/// Bitcode of the functions that a harness for the version can call, with their debug information.
+pub fn interface(source: &Source, options: &BuildOptions) -> Result<PathBuf, BuildError> {
+    if let Source::Cargo { manifest_dir, .. } = source {
+        let cache = cache::Cache::open(&options.cache)?;
+        return rust::library(manifest_dir, options, &cache);
+    }
+    let options = BuildOptions {
+        library: true,
+        ..options.clone()
+    };
+    Ok(build(source, &options)?.bitcode)
+}
+
+fn build_version(
+    source: &Source,
+    options: &BuildOptions,
+    cache: &cache::Cache,
+) -> Result<Built, BuildError> {
+    match source {
+        Source::Files(_) | Source::Bitcode(_) | Source::CompileCommands { .. } => {
+            harness::refuse_rust(options)?
+        }
+        Source::Cargo { .. } | Source::Directory { .. } | Source::Revision { .. } => {}
+    }
     match source {
         Source::Files(files) => match files.as_slice() {
             [file] if file.extension().is_some_and(|suffix| suffix == "rs") => {
-                rust::build_file(file, options, &cache)
+                rust::build_file(file, options, cache)
             }
             [file] if executable::is_executable(file) => {
-                executable::build_executable(file, options, &cache)
+                executable::build_executable(file, options, cache)
             }
-            _ => files::build_files(files, options, &cache),
+            _ => files::build_files(files, options, cache),
         },
         Source::Cargo {
             manifest_dir,
             target,
-        } => rust::build_package(manifest_dir, target.as_deref(), options, &cache),
+        } => rust::build_package(manifest_dir, target.as_deref(), options, cache),
         Source::Directory {
             path,
             command,
             program,
-        } => directory::build_directory(
-            path,
-            command.as_deref(),
-            program.as_deref(),
-            options,
-            &cache,
-        ),
+        } => {
+            directory::build_directory(path, command.as_deref(), program.as_deref(), options, cache)
+        }
         Source::Revision {
             repo,
             revision,
@@ -66,11 +117,11 @@ pub fn build(source: &Source, options: &BuildOptions) -> Result<Built, BuildErro
             program,
         } => {
             let (command, program) = (command.as_deref(), program.as_deref());
-            revision::build_revision(repo, revision, command, program, options, &cache)
+            revision::build_revision(repo, revision, command, program, options, cache)
         }
-        Source::Bitcode(path) => bitcode::build_bitcode(path, options, &cache),
+        Source::Bitcode(path) => bitcode::build_bitcode(path, options, cache),
         Source::CompileCommands { database, program } => {
-            compile_commands::build_database(database, program.as_deref(), options, &cache)
+            compile_commands::build_database(database, program.as_deref(), options, cache)
         }
     }
 }

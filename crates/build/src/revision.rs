@@ -7,7 +7,7 @@ use crate::digest::Key;
 use crate::directory::{Tree, tree_request};
 use crate::error::{BuildError, READ};
 use crate::process::{Finished, run};
-use crate::rust::{Layout, Shared, build_in, seal};
+use crate::rust::{Layout, Shared, add_harness, build_in, seal};
 use crate::tools::Tool;
 use crate::version::{BuildOptions, Built};
 use std::path::{Path, PathBuf};
@@ -30,8 +30,9 @@ pub fn build_revision(
     let quick = Key::new("quick")
         .with(quick)
         .with(&options.profile)
-        .with(options.cargo_arguments.join(" "))
-        .finish();
+        .with(options.cargo_arguments.join(" "));
+    let (quick, reads) = add_harness(quick, options);
+    let quick = quick.finish();
     if let Some(built) = cache.look_up(&quick) {
         return Ok(built);
     }
@@ -67,7 +68,7 @@ pub fn build_revision(
                 .unwrap_or(relative);
             let shared = Shared {
                 name: &repository.path,
-                reads: Vec::new(),
+                reads,
                 source_root: top,
                 work,
             };

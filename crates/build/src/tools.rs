@@ -16,6 +16,7 @@ pub enum Tool {
     ClangPlusPlus,
     LlvmLink,
     Objcopy,
+    Archiver,
     Git,
     Cargo,
     Rustc,
@@ -29,6 +30,7 @@ impl Tool {
             Tool::ClangPlusPlus => "clang++-22",
             Tool::LlvmLink => "llvm-link-22",
             Tool::Objcopy => "llvm-objcopy-22",
+            Tool::Archiver => "llvm-ar-22",
             Tool::Git => "git",
             Tool::Cargo => "cargo",
             Tool::Rustc => "rustc",
@@ -40,7 +42,7 @@ impl Tool {
     pub fn package(self) -> &'static str {
         match self {
             Tool::Clang | Tool::ClangPlusPlus => "clang-22",
-            Tool::LlvmLink | Tool::Objcopy => "llvm-22",
+            Tool::LlvmLink | Tool::Objcopy | Tool::Archiver => "llvm-22",
             Tool::Git => "git",
             Tool::Cargo | Tool::Rustc => "the stable Rust toolchain (rustup)",
             Tool::Sh => "dash",

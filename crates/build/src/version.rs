@@ -107,6 +107,10 @@ pub struct BuildOptions {
     pub time_limit: Option<Duration>,
     /// The program that stands in for the compiler; found out if not given.
     pub stand_in: Option<PathBuf>,
+    /// A file that calls functions of the version in place of its `main`.
+    pub harness: Option<PathBuf>,
+    /// The version may be without a `main`: its functions are asked for.
+    pub library: bool,
 }
 
 impl Default for BuildOptions {
@@ -119,6 +123,8 @@ impl Default for BuildOptions {
             cargo_arguments: Vec::new(),
             time_limit: None,
             stand_in: None,
+            harness: None,
+            library: false,
         }
     }
 }

@@ -11,6 +11,8 @@ impl Code {
     pub const USAGE: Code = Code(2);
     /// A program could not be run.
     pub const CANNOT_RUN: Code = Code(4);
+    /// No harness can be written for a function.
+    pub const NO_HARNESS: Code = Code(29);
     /// A trace does not agree with the plain run or with itself.
     pub const UNTRUE: Code = Code(71);
     /// Something that is needed is not installed.

@@ -3,22 +3,33 @@
 use crate::exit::Code;
 use crate::failure::Failure;
 use crate::settings::distance;
-use changeling_program::{FunctionId, Program};
+use changeling_program::{FunctionId, FunctionName, Program};
 
 /// A function by its symbol, its full name, or the end of it.
 pub fn find(program: &Program, name: &str) -> Result<FunctionId, Failure> {
-    let bare = |full: &str| full.split('(').next().unwrap_or(full).to_owned();
-    let rounds: [&dyn Fn(&changeling_program::Function) -> bool; 4] = [
+    let ids: Vec<FunctionId> = program.definitions().collect();
+    let names: Vec<FunctionName> = ids
+        .iter()
+        .map(|&id| FunctionName {
+            symbol: program.function(id).symbol.clone(),
+            name: program.function(id).name.clone(),
+        })
+        .collect();
+    let mut functions = program.functions.iter();
+    let declared = functions.any(|function| function.symbol == name);
+    find_named(&names, name, declared).map(|at| ids[at])
+}
+
+/// The same in a list; `declared` if a function of this name comes from elsewhere.
+pub fn find_named(names: &[FunctionName], name: &str, declared: bool) -> Result<usize, Failure> {
+    let rounds: [&dyn Fn(&FunctionName) -> bool; 4] = [
         &|function| function.symbol == name,
         &|function| function.name == name,
         &|function| bare(&function.name) == name,
         &|function| bare(&function.name).ends_with(&format!("::{name}")),
     ];
     for matches in rounds {
-        let found: Vec<FunctionId> = program
-            .definitions()
-            .filter(|&id| matches(program.function(id)))
-            .collect();
+        let found: Vec<usize> = (0..names.len()).filter(|&at| matches(&names[at])).collect();
         match found[..] {
             [] => {}
             [only] => return Ok(only),
@@ -26,13 +37,7 @@ pub fn find(program: &Program, name: &str) -> Result<FunctionId, Failure> {
                 let names: Vec<String> = found
                     .iter()
                     .take(12)
-                    .map(|&id| {
-                        format!(
-                            "{} ({})",
-                            program.function(id).name,
-                            program.function(id).symbol
-                        )
-                    })
+                    .map(|&at| format!("{} ({})", names[at].name, names[at].symbol))
                     .collect();
                 return Err(Failure {
                     code: Code::USAGE,
@@ -47,11 +52,7 @@ pub fn find(program: &Program, name: &str) -> Result<FunctionId, Failure> {
             }
         }
     }
-    let declared = program
-        .functions
-        .iter()
-        .any(|function| function.symbol == name);
-    let near = nearest(program, name);
+    let near = nearest(names, name);
     Err(Failure {
         code: Code::USAGE,
         what: match declared {
@@ -68,15 +69,12 @@ pub fn find(program: &Program, name: &str) -> Result<FunctionId, Failure> {
 }
 
 /// Up to five names, the most similar first.
-fn nearest(program: &Program, name: &str) -> Vec<String> {
-    let last = |full: &str| {
-        let bare = full.split('(').next().unwrap_or(full);
-        bare.rsplit("::").next().unwrap_or(bare).to_owned()
-    };
+fn nearest(names: &[FunctionName], name: &str) -> Vec<String> {
+    let last = |full: &str| bare(full).rsplit("::").next().unwrap_or("").to_owned();
     let wanted = last(name);
-    let mut ranked: Vec<(usize, String)> = program
-        .definitions()
-        .map(|id| program.function(id).name.clone())
+    let mut ranked: Vec<(usize, String)> = names
+        .iter()
+        .map(|function| function.name.clone())
         .map(|full| {
             let own = last(&full);
             let within = own.contains(&wanted) || wanted.contains(&own);
@@ -88,4 +86,10 @@ fn nearest(program: &Program, name: &str) -> Vec<String> {
     ranked.sort();
     ranked.dedup();
     ranked.into_iter().take(5).map(|(_, name)| name).collect()
+}
+
+/// A name without parameters and unnamed namespaces.
+fn bare(full: &str) -> String {
+    let full = full.replace("(anonymous namespace)::", "");
+    full.split('(').next().unwrap_or("").to_owned()
 }

@@ -11,6 +11,7 @@ mod failure;
 mod functions;
 mod golden;
 mod guidance;
+mod harness;
 mod inputs;
 mod progress;
 mod recorder;
@@ -53,6 +54,8 @@ enum Command {
     Replay(Box<commands::replay::Arguments>),
     /// Find an input that executes a line or a function
     Reach(Box<commands::reach::Arguments>),
+    /// Write a harness for a function: bytes in, one call, results out
+    Harness(Box<commands::harness::Arguments>),
     /// Mark a difference as intended: later runs stay quiet about it
     Accept(commands::accept::Arguments),
     /// Turn cases into tests, or seeds for other tools
@@ -97,6 +100,7 @@ fn dispatch(command: Command) -> Result<Code, Failure> {
         Command::Graph(arguments) => commands::graph::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
         Command::Reach(arguments) => commands::reach::run(&arguments),
+        Command::Harness(arguments) => commands::harness::run(&arguments),
         Command::Accept(arguments) => commands::accept::run(&arguments),
         Command::Export(arguments) => commands::export::run(&arguments),
         Command::Doctor(arguments) => commands::doctor::run(&arguments),

@@ -206,6 +206,7 @@ const KEYS: &[&str] = &[
     "build",
     "program",
     "flag",
+    "harness",
     "profile",
     "cache",
     "build-time",
@@ -281,6 +282,7 @@ impl ConfigFile<'_> {
                 "program" => set(&mut source.program, self.text(key, value)?),
                 "flag" if source.flags.is_empty() => source.flags = self.texts(key, value)?,
                 "flag" => {}
+                "harness" => set(&mut source.harness, self.text(key, value)?.into()),
                 "profile" => set(&mut source.profile, self.text(key, value)?),
                 "cache" => set(&mut source.cache, self.text(key, value)?.into()),
                 "build-time" => set(&mut source.build_time, self.number(key, value)?),

@@ -15,6 +15,9 @@ pub struct SourceOptions {
     /// A flag for the compiler and linker; may be given several times
     #[arg(long = "flag", allow_hyphen_values = true, help_heading = "Build")]
     pub flags: Vec<String>,
+    /// A C, C++ or Rust file that calls functions of the version in place of its `main`
+    #[arg(long, value_name = "FILE", help_heading = "Build")]
+    pub harness: Option<PathBuf>,
     /// The cargo profile [default: release]
     #[arg(long, help_heading = "Build")]
     pub profile: Option<String>,
@@ -45,6 +48,7 @@ impl SourceOptions {
         BuildOptions {
             cache: self.cache.clone().unwrap_or(default.cache),
             flags: self.flags.clone(),
+            harness: self.harness.clone(),
             profile: self.profile.clone().unwrap_or(default.profile),
             time_limit: self.build_time.map(Duration::from_secs),
             ..BuildOptions::default()

@@ -10,6 +10,7 @@ mod instruction;
 mod model;
 mod names;
 mod reader;
+mod signature;
 mod types;
 mod value;
 
@@ -26,6 +27,10 @@ pub use model::{
     Variable,
 };
 pub use names::{demangle, stable_name};
-pub use reader::{ReadError, read, read_bytes};
+pub use reader::{ReadError, function_names, read, read_bytes, signature};
+pub use signature::{
+    FunctionName, Indirection, Member, Qualifier, Record, RecordKind, Scope, Signature,
+    SourceLanguage, SourceParameter, SourceType, SourceTypeId,
+};
 pub use types::{FloatKind, Shape, Type};
 pub use value::{Constant, Value};

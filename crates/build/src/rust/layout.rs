@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 pub struct CargoTarget {
     pub package: String,
     pub name: String,
-    /// `--bin` or `--example`.
+    /// `--bin`, `--example` or `--lib`.
     pub option: &'static str,
 }
 
@@ -26,6 +26,8 @@ pub struct Layout {
     pub targets: Vec<CargoTarget>,
     default_run: Option<String>,
     target_directory: PathBuf,
+    /// The package that has a library which examples can use.
+    library: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -81,7 +83,13 @@ impl Layout {
         let default_run = chosen
             .iter()
             .find_map(|package| package.default_run.clone());
+        let library = metadata
+            .packages
+            .iter()
+            .find(|p| p.manifest_path == here && has_library(p))
+            .map(|package| package.name.clone());
         let mut layout = Layout {
+            library,
             roots: vec![metadata.workspace_root.clone()],
             workspace: metadata.workspace_root,
             package,
@@ -123,6 +131,33 @@ impl Layout {
             },
             (Some(_), Some(_)) => Err(failed("it has several binaries".into())),
         }
+    }
+
+    /// The library of the package itself.
+    pub fn library(&self) -> Result<CargoTarget, BuildError> {
+        let package = self
+            .library
+            .clone()
+            .ok_or_else(|| BuildError::CargoTarget {
+                place: self.package.clone(),
+                reason: "it has no library, so nothing outside can call its functions".into(),
+                targets: Vec::new(),
+            })?;
+        Ok(CargoTarget {
+            name: package.clone(),
+            package,
+            option: "--lib",
+        })
+    }
+
+    /// The example that a harness becomes.
+    pub fn example(&self, harness: &Path) -> Result<CargoTarget, BuildError> {
+        let stem = harness.file_stem().unwrap_or_default().to_string_lossy();
+        Ok(CargoTarget {
+            name: stem.into_owned(),
+            option: "--example",
+            ..self.library()?
+        })
     }
 
     /// Copies all roots below `to`, in the same places relative to one another.
@@ -193,6 +228,13 @@ pub fn seal(top: &Path, package: &Path) -> Result<(), BuildError> {
     let failed = |e| BuildError::io(WRITE, &manifest, e);
     let text = std::fs::read_to_string(&manifest).map_err(failed)?;
     std::fs::write(&manifest, format!("{text}\n[workspace]\n")).map_err(failed)
+}
+
+fn has_library(package: &Package) -> bool {
+    let kinds = package.targets.iter().flat_map(|target| &target.kind);
+    kinds
+        .into_iter()
+        .any(|kind| ["lib", "rlib", "dylib"].contains(&kind.as_str()))
 }
 
 fn targets(package: &Package) -> Vec<CargoTarget> {

@@ -12,12 +12,13 @@ mod package;
 
 pub use file::build_file;
 pub use layout::{Layout, seal};
-pub use package::{Shared, build_in, build_package};
+pub use package::{Shared, add_harness, build_in, build_package, library};
 
 use crate::cache::{ENTRY, Work};
 use crate::error::{BuildError, READ, WRITE};
+use crate::process::run;
 use crate::stand_in::arguments::split_words;
-use crate::tools::{LLVM, RustcVersion, rustc_version};
+use crate::tools::{LLVM, RustcVersion, Tool, rustc_version};
 use crate::version::{MissingObject, Variant};
 use std::path::Path;
 
@@ -82,8 +83,7 @@ fn link_of(
             .any(|suffix| word.ends_with(suffix))
         {
             if path.starts_with(target_directory) {
-                let kept = work.entry().join(&name);
-                std::fs::copy(path, &kept).map_err(|e| BuildError::io(WRITE, &kept, e))?;
+                keep_archive(path, &work.entry().join(&name))?;
                 link.push(format!("{ENTRY}/{name}"));
                 missing.push(MissingObject {
                     object: name,
@@ -95,4 +95,34 @@ fn link_of(
         }
     }
     Ok((link, missing))
+}
+
+/// Copies the native code of a crate. With link-time optimisation rustc links a copy of the
+/// crate without its Rust objects, which is gone afterwards; then the same is made from the
+/// crate itself, which lies beside the folder of that copy.
+fn keep_archive(path: &Path, kept: &Path) -> Result<(), BuildError> {
+    let failed = |e| BuildError::io(WRITE, kept, e);
+    if path.is_file() {
+        return std::fs::copy(path, kept).map(|_| ()).map_err(failed);
+    }
+    let name = path.file_name().unwrap_or_default();
+    let folder = path.ancestors().nth(2).unwrap_or(Path::new("/"));
+    let original = folder.join(name);
+    std::fs::copy(&original, kept).map_err(|e| BuildError::io(READ, &original, e))?;
+    let members = run(Tool::Archiver.command()?.arg("t").arg(kept))?.stdout_text();
+    let rust: Vec<&str> = members
+        .lines()
+        .filter(|member| member.ends_with(".rcgu.o") || *member == "lib.rmeta")
+        .collect();
+    if rust.is_empty() {
+        return Ok(());
+    }
+    let finished = run(Tool::Archiver.command()?.arg("d").arg(kept).args(rust))?;
+    match finished.succeeded() {
+        true => Ok(()),
+        false => Err(BuildError::Link {
+            place: original.display().to_string(),
+            output: finished.output,
+        }),
+    }
 }

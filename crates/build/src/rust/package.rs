@@ -6,7 +6,7 @@ use super::{UNOPTIMISED, checked_rustc, link_of, unavailable};
 use crate::assets::write_once;
 use crate::cache::{Cache, Read, Work};
 use crate::digest::Key;
-use crate::error::{BuildError, WRITE};
+use crate::error::{BuildError, READ, WRITE};
 use crate::prepare::{Entry, PREPARATION, link_modules, prepare};
 use crate::process::run;
 use crate::tools::Tool;
@@ -24,13 +24,13 @@ pub fn build_package(
     cache: &Cache,
 ) -> Result<Built, BuildError> {
     let layout = Layout::read(directory)?;
-    let mut request = Key::new("cargo");
+    let (mut request, mut reads) = add_harness(Key::new("cargo"), options);
     request.add_path(&layout.package);
     let request = package_request(request, &layout, target, options)?;
     if let Some(built) = cache.look_up(&request) {
         return Ok(built);
     }
-    let reads = layout.roots.iter().cloned().map(Read::Tree).collect();
+    reads.extend(layout.roots.iter().cloned().map(Read::Tree));
     let source_root = layout.top();
     let shared = Shared {
         name: &layout.workspace,
@@ -83,11 +83,19 @@ pub fn build_in(
     request: &str,
     shared: Shared,
 ) -> Result<Built, BuildError> {
-    let target = layout.choose(target)?;
+    let example = options.harness.as_deref().map(|file| layout.example(file));
+    let example = example.transpose()?;
+    let target = match &example {
+        Some(example) => example,
+        None => layout.choose(target)?,
+    };
     checked_rustc(&layout.package)?;
     let work = shared.work;
     let room = Room::open(cache, shared.name)?;
     let place = room.fill(layout, cache)?;
+    if let Some(harness) = &options.harness {
+        place_harness(harness, &place, &target.name)?;
+    }
     let cargo = Cargo {
         room: &room,
         harness: Harness::prepare(&room.path)?,
@@ -121,6 +129,64 @@ pub fn build_in(
         unavailable: unavailable(&options.variants),
     };
     cache.store(request, shared.reads, work, built)
+}
+
+/// What a harness adds to a request and to what is read for it.
+pub fn add_harness(mut request: Key, options: &BuildOptions) -> (Key, Vec<Read>) {
+    let Some(harness) = &options.harness else {
+        return (request, Vec::new());
+    };
+    let path = harness.canonicalize().unwrap_or_else(|_| harness.clone());
+    request.add("harness");
+    request.add_path(&path);
+    (request, vec![Read::File(path)])
+}
+
+/// A harness is an example of the copy, whether the version has one of this name or not.
+fn place_harness(harness: &Path, package: &Path, name: &str) -> Result<(), BuildError> {
+    let text = std::fs::read(harness).map_err(|e| BuildError::io(READ, harness, e))?;
+    let examples = package.join("examples");
+    let path = examples.join(format!("{name}.rs"));
+    let folder = examples.join(name);
+    if folder.is_dir() {
+        std::fs::remove_dir_all(&folder).map_err(|e| BuildError::io(WRITE, &folder, e))?;
+    }
+    std::fs::create_dir_all(&examples)
+        .and_then(|()| std::fs::write(&path, text))
+        .map_err(|e| BuildError::io(WRITE, &path, e))
+}
+
+/// Bitcode of the package's library alone, with the debug information of all functions that are
+/// compiled with it.
+pub fn library(
+    directory: &Path,
+    options: &BuildOptions,
+    cache: &Cache,
+) -> Result<PathBuf, BuildError> {
+    let layout = Layout::read(directory)?;
+    let target = layout.library()?;
+    checked_rustc(&layout.package)?;
+    let room = Room::open(cache, &layout.workspace)?;
+    let place = room.fill(&layout, cache)?;
+    let cargo = Cargo {
+        room: &room,
+        place: &place,
+        target: &target,
+        options,
+        user: &layout.package,
+    };
+    let module = cargo.library()?;
+    // Kept under the name of its contents: the room is for the next one.
+    let bytes = std::fs::read(&module).map_err(|e| BuildError::io(READ, &module, e))?;
+    let kept = cache.root().join("interfaces");
+    let path = kept.join(format!(
+        "{}.bc",
+        Key::new("interface").with(&bytes).finish()
+    ));
+    std::fs::create_dir_all(&kept)
+        .and_then(|()| std::fs::rename(&module, &path))
+        .map_err(|e| BuildError::io(WRITE, &path, e))?;
+    Ok(path)
 }
 
 /// A directory where all versions of a package are built, one after the other,
@@ -237,6 +303,28 @@ impl Cargo<'_> {
         Ok(module)
     }
 
+    fn library(&self) -> Result<PathBuf, BuildError> {
+        let mut command = self.command("interface", &[UNOPTIMISED])?;
+        let profile = self.options.profile.to_uppercase().replace('-', "_");
+        for (setting, value) in [("CODEGEN_UNITS", "1"), ("DEBUG", "2"), ("OPT_LEVEL", "0")] {
+            command.env(format!("CARGO_PROFILE_{profile}_{setting}"), value);
+        }
+        let module = self.room.path.join("library.bc");
+        let _ = std::fs::remove_file(&module);
+        command
+            .arg("--")
+            .arg(format!("--emit=llvm-bc={}", module.display()));
+        let finished = run(&mut command)?;
+        if finished.succeeded() && module.is_file() {
+            return Ok(module);
+        }
+        let error = BuildError::Cargo {
+            place: self.user.to_path_buf(),
+            output: finished.output,
+        };
+        Err(error.or_disk_full(&self.room.path))
+    }
+
     fn command(&self, kind: &str, extra: &[&str]) -> Result<Command, BuildError> {
         // A script around rustc, because flags in the environment would replace
         // those that the user has in a configuration file.
@@ -259,12 +347,10 @@ impl Cargo<'_> {
             "--profile",
             &self.options.profile,
         ]);
-        command.args([
-            "-p",
-            &self.target.package,
-            self.target.option,
-            &self.target.name,
-        ]);
+        command.args(["-p", &self.target.package, self.target.option]);
+        if self.target.option != "--lib" {
+            command.arg(&self.target.name);
+        }
         command.args(&self.options.cargo_arguments);
         command.env("CARGO_TARGET_DIR", self.room.path.join(kind));
         command

@@ -5,6 +5,7 @@ pub mod diff;
 pub mod doctor;
 pub mod export;
 pub mod graph;
+pub mod harness;
 pub mod reach;
 pub mod replay;
 pub mod run;

@@ -116,6 +116,11 @@ impl<'m> Source<'m> {
         operands.into_iter().map(Value::maybe).collect()
     }
 
+    /// A metadata node as text.
+    pub fn print(&self, node: Metadata<'m>) -> String {
+        self.metadata_value(node).print()
+    }
+
     fn metadata_value(&self, node: Metadata<'m>) -> Value<'m> {
         Value::sure(unsafe { LLVMMetadataAsValue(self.context, node.0) })
     }
@@ -456,6 +461,17 @@ impl<'m> Value<'m> {
         is_metadata.then(|| Metadata::sure(unsafe { LLVMValueAsMetadata(self.0) }))
     }
 
+    /// The number that a metadata operand stands for.
+    pub fn constant_metadata(self) -> Option<i64> {
+        // An operand that is a constant comes as the constant itself.
+        match self.kind() {
+            ValueKind::LLVMConstantIntValueKind => {
+                Some(unsafe { LLVMConstIntGetSExtValue(self.0) })
+            }
+            _ => None,
+        }
+    }
+
     /// The text of a metadata string.
     pub fn metadata_text(self) -> Option<String> {
         if unsafe { LLVMIsAMDString(self.0) }.is_null() {
@@ -496,6 +512,39 @@ impl<'m> Metadata<'m> {
 
     pub fn inlined_at(self) -> Option<Metadata<'m>> {
         Metadata::maybe(unsafe { LLVMDILocationGetInlinedAt(self.0) })
+    }
+
+    /// Whether it describes a type, so that the questions below may be asked.
+    pub fn is_type(self) -> bool {
+        matches!(
+            self.kind(),
+            MetadataKind::LLVMDIBasicTypeMetadataKind
+                | MetadataKind::LLVMDIDerivedTypeMetadataKind
+                | MetadataKind::LLVMDICompositeTypeMetadataKind
+                | MetadataKind::LLVMDISubroutineTypeMetadataKind
+        )
+    }
+
+    pub fn tag(self) -> u16 {
+        unsafe { LLVMGetDINodeTag(self.0) }
+    }
+
+    pub fn type_name(self) -> String {
+        let mut length = 0;
+        let text = unsafe { LLVMDITypeGetName(self.0, &mut length) };
+        copied(text, length)
+    }
+
+    pub fn type_bits(self) -> u64 {
+        unsafe { LLVMDITypeGetSizeInBits(self.0) }
+    }
+
+    pub fn type_offset(self) -> u64 {
+        unsafe { LLVMDITypeGetOffsetInBits(self.0) }
+    }
+
+    pub fn type_flags(self) -> i32 {
+        unsafe { LLVMDITypeGetFlags(self.0) }
     }
 
     pub fn scope_file(self) -> Option<Metadata<'m>> {

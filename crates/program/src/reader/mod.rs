@@ -4,7 +4,10 @@ mod body;
 mod constants;
 mod debug;
 mod llvm;
+mod signature;
 mod types;
+
+pub use signature::{function_names, signature};
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
