@@ -170,6 +170,7 @@ pub fn library(
     let place = room.fill(&layout, cache)?;
     let cargo = Cargo {
         room: &room,
+        harness: Harness::prepare(&room.path)?,
         place: &place,
         target: &target,
         options,

@@ -256,7 +256,7 @@ impl<'a> Types<'a> {
         let mut members = record.members.iter().filter(|member| !member.bit_field);
         members.any(|member| {
             let align = member.ty.map_or(1, |ty| self.alignment(ty));
-            member.offset % (8 * align) != 0 || record.bits % (8 * align) != 0
+            !member.offset.is_multiple_of(8 * align) || !record.bits.is_multiple_of(8 * align)
         })
     }
 
