@@ -93,6 +93,7 @@ pub fn results() -> Results {
             binary: "/tmp/cache/cd34/plain".into(),
             ..Version::default()
         },
+        golden: None,
     };
     let mut results = Results::new(Bound::of(&input()), versions);
     results.verdict = Verdict::Differences;
