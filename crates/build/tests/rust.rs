@@ -35,6 +35,52 @@ fn a_package_with_a_dependency_by_path() {
     room.assert_clean();
 }
 
+/// The code in C is linked with the plain and with the traced program.
+#[test]
+fn a_dependency_with_code_in_c() {
+    let room = Room::new();
+    let package = |name: &str| {
+        format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n")
+    };
+    let app = package("app") + "[dependencies]\nnative = { path = \"../native\" }\n";
+    room.write("app/Cargo.toml", &app);
+    room.write(
+        "app/src/main.rs",
+        "fn main() { println!(\"{}\", native::three()); }\n",
+    );
+    room.write("native/Cargo.toml", &package("native"));
+    room.write("native/three.c", "int three(void) { return 3; }\n");
+    room.write(
+        "native/build.rs",
+        "use std::process::Command;
+fn main() {
+    let out = std::env::var(\"OUT_DIR\").unwrap();
+    let object = format!(\"{out}/three.o\");
+    let archive = format!(\"{out}/libthree.a\");
+    let done = |command: &mut Command| assert!(command.status().unwrap().success());
+    done(Command::new(\"clang-22\").args([\"-c\", \"-fPIC\", \"three.c\", \"-o\", &object]));
+    done(Command::new(\"llvm-ar-22\").args([\"rcs\", &archive, &object]));
+    println!(\"cargo:rustc-link-search=native={out}\");
+    println!(\"cargo:rustc-link-lib=static=three\");
+}
+",
+    );
+    room.write(
+        "native/src/lib.rs",
+        "extern \"C\" { #[link_name = \"three\"] fn native_three() -> i32; }
+pub fn three() -> i32 { unsafe { native_three() } }
+",
+    );
+    let source = Source::Cargo {
+        manifest_dir: room.path().join("app"),
+        target: None,
+    };
+    let built = room.build(&source).unwrap();
+    assert_eq!(text(&run(&built.plain, "")), "3\n");
+    assert_eq!(built.missing.len(), 1, "{:?}", built.missing);
+    assert_alike(&built, &room, &[""]);
+}
+
 #[test]
 fn the_profile_of_the_user_decides_about_overflow() {
     let room = Room::new();
