@@ -9,6 +9,7 @@ mod comparison;
 mod exit;
 mod failure;
 mod functions;
+mod golden;
 mod guidance;
 mod inputs;
 mod progress;

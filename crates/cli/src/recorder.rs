@@ -5,7 +5,7 @@ use crate::progress::Display;
 use crate::regions::Regions;
 use crate::results::{
     coverage, found_by, groups, inconclusive, kind, losses, outcome_view, parting_place, sample,
-    stats, stopped, suspected, title, undefined, unstable, violations,
+    sequences, stats, stopped, suspected, title, undefined, unstable, violations,
 };
 use crate::sameness::is_same;
 use crate::store::Store;
@@ -36,6 +36,8 @@ pub struct Recorder {
     pub accepted: Accepted,
     pub display: Display,
     pub store: Store,
+    /// What a third version says, by the number of the difference.
+    pub golden: HashMap<u32, results::Golden>,
     /// Differences by number, with the folder of the case.
     cases: BTreeMap<u32, (results::Difference, String)>,
     last_snapshot: Instant,
@@ -62,6 +64,7 @@ impl Recorder {
             accepted,
             display,
             store,
+            golden: HashMap::new(),
             cases: BTreeMap::new(),
             last_snapshot: Instant::now(),
             troubles: Vec::new(),
@@ -107,6 +110,7 @@ impl Recorder {
         results.unstable = outcome.unstable.iter().map(unstable).collect();
         results.undefined = outcome.undefined.iter().map(undefined).collect();
         results.changes = self.regions.counted();
+        (results.sequences, results.critical) = sequences(&outcome.sequences);
         let tables = [&versions[0].sites, &versions[1].sites];
         let (changed, covered) = self.regions.changed_lines(tables, &outcome.coverage);
         results.coverage = coverage(versions, outcome);
@@ -214,6 +218,7 @@ impl Recorder {
             head,
             changes,
             parting: parting.and_then(|[base, head]| parting_place(base, head)),
+            golden: self.golden.get(&found.id).cloned(),
             found_by: found.found_by.map_or("given input", found_by).into(),
             run: u64::from(found.run.0) + 1,
             seconds: found.seconds,

@@ -8,6 +8,7 @@ use changeling_explore::difference::{Channel, Kind};
 use changeling_explore::frontier::Bucket;
 use changeling_explore::group::Spot;
 use changeling_explore::outcome::{Difference, GapCount, Outcome, Suspicion, Verdict};
+use changeling_explore::sequences::{Exercised, critical};
 use changeling_explore::{End, Observation, Side, witness};
 use changeling_report::results::{self, Bytes, FileWritten, InputView, Observed, Place, Results};
 use changeling_report::wording;
@@ -115,6 +116,26 @@ pub fn found_by(bucket: Bucket) -> &'static str {
         Bucket::Displaced => "another value where one was fixed",
         Bucket::Explore => "a flipped decision",
     }
+}
+
+/// Sequences with the numbers that changes have in reports.
+pub fn sequences(
+    exercised: &[Exercised],
+) -> (Vec<results::Sequence>, Option<results::CriticalSequence>) {
+    let shown = |changes: &[u32]| changes.iter().map(|change| change + 1).collect();
+    let all = exercised.iter().filter(|entry| !entry.sequence.is_empty());
+    let all = all.map(|entry| results::Sequence {
+        changes: shown(&entry.sequence),
+        runs: entry.runs,
+        differing: entry.differing,
+    });
+    let critical = critical(exercised).map(|found| results::CriticalSequence {
+        changes: shown(&found.sequence),
+        runs: found.runs,
+        differing: found.differing,
+        others: found.others,
+    });
+    (all.collect(), critical)
 }
 
 pub fn suspected(suspicion: &Suspicion, regions: &Regions) -> results::Suspected {

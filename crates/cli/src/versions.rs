@@ -34,21 +34,32 @@ pub struct Named {
     pub commit: Option<String>,
 }
 
-impl VersionOptions {
-    pub fn sides(&self, options: &SourceOptions) -> Result<[Named; 2], Failure> {
-        let path = |path: &Path| Named {
+impl Named {
+    pub fn path(path: &Path, options: &SourceOptions) -> Named {
+        Named {
             label: path.display().to_string(),
             source: options.source(&[path.to_owned()]),
             commit: None,
-        };
+        }
+    }
+
+    /// A revision of the repository here.
+    pub fn revision(name: &str, options: &SourceOptions) -> Named {
+        Named {
+            label: name.to_owned(),
+            source: options.revision(".".into(), name.to_owned()),
+            commit: commit(name),
+        }
+    }
+}
+
+impl VersionOptions {
+    pub fn sides(&self, options: &SourceOptions) -> Result<[Named; 2], Failure> {
+        let path = |path: &Path| Named::path(path, options);
         if let (Some(old), Some(new)) = (&self.old, &self.new) {
             return Ok([path(old), path(new)]);
         }
-        let revision = |name: &String| Named {
-            label: name.clone(),
-            source: options.revision(".".into(), name.clone()),
-            commit: commit(name),
-        };
+        let revision = |name: &String| Named::revision(name, options);
         let base = match (&self.base, &self.base_dir) {
             (Some(name), _) => revision(name),
             (None, Some(directory)) => path(directory),

@@ -25,6 +25,7 @@ mod probe;
 pub mod reduce;
 pub mod runner;
 pub mod search;
+pub mod sequences;
 mod solve;
 mod state;
 pub mod terms;

@@ -7,6 +7,7 @@ use crate::frontier::Bucket;
 use crate::group::GroupKey;
 use crate::guide::Rule;
 use crate::runner::Side;
+use crate::sequences::Exercised;
 use crate::tree::RunId;
 use changeling_trace::input::{Input, StreamKind};
 use serde::{Deserialize, Serialize};
@@ -43,6 +44,9 @@ pub struct Outcome {
     pub gaps: Vec<GapCount>,
     pub stats: Stats,
     pub series: Vec<Sample>,
+    /// The orders in which head entered changes, if that was watched.
+    #[serde(default)]
+    pub sequences: Vec<Exercised>,
     /// One byte per block and version: 1 executed by some run.
     pub coverage: [Vec<u8>; 2],
 }

@@ -3,7 +3,9 @@
 use crate::budget::Stopped;
 use crate::gap::{Account, Gap};
 use crate::outcome::{GapCount, Outcome, SAVED_FORMAT, Saved, StreamBound, Verdict};
+use crate::runner::Side;
 use crate::search::Subject;
+use crate::sequences;
 use crate::state::State;
 
 /// Turns what the search knows into what it says.
@@ -49,6 +51,13 @@ pub(crate) fn conclude(
         .iter()
         .map(|(gap, account)| gap_count(subject, gap, account))
         .collect();
+    let runs = state.corpus.iter().map(|ran| {
+        let sequence = state
+            .guide
+            .sequence(Side::Head, ran.contexts[Side::Head.index()]);
+        (sequence, ran.seen[0] != ran.seen[1])
+    });
+    let sequences = sequences::count(runs);
     let mut differences = state.findings.differences;
     differences.sort_by_key(|difference| (difference.kind().rank(), difference.id));
     let outcome = Outcome {
@@ -64,6 +73,7 @@ pub(crate) fn conclude(
         gaps,
         stats: state.stats,
         series: state.series,
+        sequences,
         coverage: state.coverage,
     };
     (outcome, saved)

@@ -134,6 +134,10 @@ fn details(difference: &Difference, number: usize) -> String {
         let name = format!("observed {}", printable_str(name));
         push_diff(&mut text, &name, base.as_bytes(), head.as_bytes());
     }
+    if let Some(golden) = &difference.golden {
+        let said = markdown(&printable_str(&golden.text()));
+        text.push_str(&format!("With the golden version: {said}.\n\n"));
+    }
     for change in &difference.changes {
         text.push_str(&format!(
             "Enters {}:\n\n",

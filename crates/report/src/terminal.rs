@@ -175,6 +175,10 @@ fn push_difference(
         ));
     }
     push_outcomes(text, difference, style);
+    if let Some(golden) = &difference.golden {
+        let said = printable_str(&golden.text());
+        text.push_str(&format!("{INDENT}{} {said}\n", style.dim("golden")));
+    }
     // A line or two says which change it is; with many the list alone is long
     // enough, and the report has the text.
     let with_text = difference.changes.len() <= CHANGES_WITH_TEXT;

@@ -70,6 +70,20 @@ fn effort(results: &Results) -> String {
 }
 
 /// What was explored, and what was not.
+/// What a critical sequence means.
+fn critical(results: &Results) -> Option<String> {
+    let critical = results.critical.as_ref()?;
+    let numbers: Vec<String> = critical.changes.iter().map(u32::to_string).collect();
+    Some(format!(
+        "critical sequence: changes {}. All {} differing runs enter them in this order, \
+         {} runs do so in all; none of the {} others differs",
+        numbers.join(" → "),
+        grouped(critical.differing),
+        grouped(critical.runs),
+        grouped(critical.others)
+    ))
+}
+
 pub fn exploration(results: &Results) -> Vec<String> {
     let stats = &results.stats;
     let mut out = vec![format!(
@@ -97,6 +111,7 @@ pub fn exploration(results: &Results) -> Vec<String> {
     if !unreached.is_empty() {
         out.push(format!("changes no run entered: {}", unreached.join(", ")));
     }
+    out.extend(critical(results));
     for left in results.unexplored.iter().filter(|left| left.count > 0) {
         out.push(format!(
             "not explored: {} {}",

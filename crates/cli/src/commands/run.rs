@@ -2,6 +2,7 @@
 
 use crate::exit::Code;
 use crate::failure::Failure;
+use crate::golden::Golden;
 use crate::guidance;
 use crate::inputs::InputOptions;
 use crate::progress::{Display, Mode};
@@ -43,6 +44,10 @@ pub struct Arguments {
     /// Go on where the last run in the output directory stopped
     #[arg(long, help_heading = "Search")]
     resume: bool,
+    /// A third version that says what is right: a file or directory, or a revision; each
+    /// difference is then a regression, a progression or an incomplete fix
+    #[arg(long, value_name = "REV|PATH", help_heading = "Search")]
+    golden: Option<String>,
     /// Say what would be explored, and explore nothing
     #[arg(long, help_heading = "Output")]
     list: bool,
@@ -84,7 +89,22 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
             return Err(could_not_build(&out, &sides, &settings, side, failure));
         }
     };
+    let golden = match &arguments.golden {
+        None => None,
+        Some(name) => {
+            display.status("building the golden version");
+            let options = settings.source.build_options();
+            match Golden::prepare(name, &settings.source, &options) {
+                Ok(golden) => Some(golden),
+                Err(failure) => {
+                    display.clear();
+                    return Err(leave_report(&out, &sides, &settings, failure));
+                }
+            }
+        }
+    };
     let job = Job {
+        golden,
         arguments,
         settings: &settings,
         normaliser,
@@ -140,6 +160,17 @@ fn could_not_build(
     side: Side,
     mut failure: Failure,
 ) -> Failure {
+    let label = &sides[side.index()].label;
+    failure.what = format!("{} ({}, {label})", failure.what, side_name(side));
+    leave_report(out, sides, settings, failure)
+}
+
+fn leave_report(
+    out: &OutputDirectory,
+    sides: &[Named; 2],
+    settings: &Settings,
+    mut failure: Failure,
+) -> Failure {
     let bound = settings
         .input
         .shape(false)
@@ -149,8 +180,6 @@ fn could_not_build(
     results.settings = settings.listed.clone();
     results.verdict = results::Verdict::CouldNotRun;
     results.stopped = results::Stopped::Error;
-    let label = &sides[side.index()].label;
-    failure.what = format!("{} ({}, {label})", failure.what, side_name(side));
     let mut error = failure.what.clone();
     for text in failure.help.iter().chain(&failure.output) {
         error.push_str(&format!("\n{text}"));
@@ -171,6 +200,7 @@ fn labels(sides: &[Named; 2]) -> Versions {
     Versions {
         base: version(&sides[0]),
         head: version(&sides[1]),
+        golden: None,
     }
 }
 
@@ -226,6 +256,7 @@ fn load_seeds(settings: &Settings, shape: &Input) -> Result<(Vec<Input>, Vec<Str
 }
 
 struct Job<'a> {
+    golden: Option<Golden>,
     arguments: &'a Arguments,
     settings: &'a Settings,
     normaliser: Normaliser,
@@ -246,6 +277,9 @@ impl Job<'_> {
             return Err(usage(
                 "one version is a harness, the other a program with `main`",
             ));
+        }
+        if let Some(golden) = &self.golden {
+            golden.fits(versions[1].built.harness)?;
         }
         display.status("comparing both versions");
         let (regions, compared) = match Regions::find(&versions) {
@@ -270,6 +304,7 @@ impl Job<'_> {
         warnings.sort();
         warnings.dedup();
         let mut results = Results::new(Bound::of(&shape), described(&sides, &versions));
+        results.versions.golden = self.golden.as_ref().map(Golden::described);
         results.settings = settings.listed.clone();
         results.changes = regions.counted();
         let keys = versions.each_ref().map(|version| version.built.key.clone());
@@ -336,6 +371,12 @@ impl Job<'_> {
         };
         let mut recorder = Recorder::new(out, results, regions, accepted, display, store);
         let (outcome, _) = search.run(runners, &mut recorder);
+        if let Some(golden) = &self.golden {
+            match golden.judge(&outcome.differences, &pair.limits, &self.normaliser) {
+                Ok(classes) => recorder.golden = classes,
+                Err(failure) => pair.note(format!("not classified: {}", failure.what)),
+            }
+        }
         enter_again(&pair, &recorder.regions, &outcome.differences);
         let notes = std::mem::take(
             &mut *pair

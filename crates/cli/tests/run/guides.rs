@@ -38,6 +38,114 @@ fn guides_lead_through_a_state_machine() {
     assert!(covered.unwrap() < 15, "{inputs:?}");
 }
 
+/// The suite of the worked example: its pair of versions, and the inputs that exist already.
+#[test]
+fn a_suite_shortens_the_way() {
+    let room = Room::new();
+    let suite: [&[u8]; 5] = [b"[{<*", b" ", b"a", b"[{<*\0\0\0\0\0\0\0\0\0\0\0}", b""];
+    for (number, input) in suite.iter().enumerate() {
+        room.write(&format!("suite/{number}"), input);
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/oracles/t1-testme");
+    let version = |file: &str| folder.join(file).display().to_string();
+    let (old, new) = (version("old.c"), version("new.c"));
+    let said = room.changeling(&[
+        "run", &old, &new, "--quiet", "--jobs", "1", "--stdin", "16", "--seed", "suite", "--runs",
+        "10",
+    ]);
+    assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+}
+
+#[test]
+fn a_third_version_says_what_a_difference_is() {
+    let room = Room::new();
+    let program = |condition: &str, answer: &str| {
+        format!(
+            "#include <stdio.h>\n#include <stdlib.h>\nint main(void) {{\n\
+             int c = getchar();\nif (c == 'r') puts({condition});\n\
+             else if (c == 'f') puts({answer});\nelse puts(\"same\");\nreturn 0; }}\n"
+        )
+    };
+    room.write("old.c", program("\"right\"", "\"right\""));
+    room.write("new.c", program("\"broken\"", "\"right\""));
+    room.write("third.c", program("\"right\"", "\"right\""));
+    room.write("other.c", program("\"other\"", "\"other\""));
+    room.write("crash.c", program("(abort(), \"\")", "(abort(), \"\")"));
+    let classes = |base: &str, head: &str, golden: &str| {
+        let said = room.changeling(&[
+            "run", base, head, "--stdin", "1", "--golden", golden, "--jobs", "1",
+        ]);
+        assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+        let results = room.results();
+        assert_eq!(results["versions"]["golden"]["label"], golden);
+        let found = results["differences"].as_array().unwrap().iter();
+        let mut classes: Vec<(String, String)> = found
+            .map(|difference| {
+                let input = difference["input"]["streams"][0]["bytes"].to_string();
+                let class = difference["golden"]["class"].as_str().unwrap();
+                (input, class.to_owned())
+            })
+            .collect();
+        classes.sort();
+        classes.dedup_by(|a, b| a.1 == b.1);
+        let classes: Vec<String> = classes.into_iter().map(|(_, class)| class).collect();
+        (classes, said.stdout)
+    };
+    let (found, said) = classes("old.c", "new.c", "third.c");
+    assert_eq!(found, ["regression"]);
+    let turned = classes("new.c", "old.c", "third.c").0;
+    assert_eq!(turned, ["progression"]);
+    assert!(
+        said.contains("regression: the golden version does what base does"),
+        "{said}"
+    );
+    let report = std::fs::read_to_string(room.path(".changeling/out/report.md")).unwrap();
+    assert!(report.contains("With the golden version: "), "{report}");
+    assert_eq!(classes("old.c", "new.c", "other.c").0, ["incomplete-fix"]);
+    let (found, said) = classes("old.c", "new.c", "crash.c");
+    assert_eq!(found, ["unclassified"]);
+    assert!(said.contains("the golden version crashes"), "{said}");
+    let said = room.changeling(&["run", "old.c", "new.c", "--golden", "no-such-thing"]);
+    assert_ne!(said.code, Some(1));
+    assert!(
+        said.stderr.contains("golden, no-such-thing"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
+fn changes_that_act_together_are_a_critical_sequence() {
+    let more = ["--stdin", "6", "--runs", "120"];
+    let room = Room::new();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/oracles/b1");
+    let version = |file: &str| folder.join(file).display().to_string();
+    let (old, new) = (version("old.c"), version("new.c"));
+    let said = room.changeling(&[&["run", &old, &new, "--jobs", "1"], more.as_slice()].concat());
+    assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+    let results = room.results();
+    let critical = &results["critical"];
+    let changes = critical["changes"].as_array().unwrap();
+    assert!(changes.len() >= 2, "{critical}");
+    assert!(critical["others"].as_u64().unwrap() > 0, "{critical}");
+    assert!(said.stdout.contains("critical sequence: changes"));
+    // Covering each change in isolation shows nothing.
+    room.write("suite/1", "1");
+    room.write("suite/2", "-");
+    let arguments = [
+        "run", &old, &new, "--stdin", "6", "--seed", "suite", "--runs", "2",
+    ];
+    let said = room.changeling(&arguments);
+    assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
+    let results = room.results();
+    assert!(results.get("critical").is_none());
+    let reached = results["changes"].as_array().unwrap();
+    assert!(
+        reached.iter().all(|change| change["runs"] != 0),
+        "{reached:?}"
+    );
+}
+
 #[test]
 fn a_flag_set_by_control_flow_is_a_goal() {
     for name in ["q3-flag", "q3-transitive"] {

@@ -68,6 +68,7 @@ impl Case {
     /// As it goes into `results.json`; `folder` is relative to the output directory.
     pub fn to_difference(&self, folder: &str) -> Difference {
         Difference {
+            golden: None,
             id: self.id.clone(),
             kind: self.kind,
             title: self.title.clone(),

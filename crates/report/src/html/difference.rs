@@ -38,10 +38,22 @@ fn push_card(out: &mut String, difference: &Difference, number: usize, results: 
             "<span class=\"badge quiet\">{inputs} inputs</span>"
         ));
     }
+    if let Some(golden) = &difference.golden {
+        out.push_str(&format!(
+            "<span class=\"badge quiet\">{}</span>",
+            printable(golden.class.text())
+        ));
+    }
     out.push_str("</header>\n<p class=\"label\">Input</p>\n");
     push_input(out, &difference.input);
     out.push_str("<p class=\"label\">What both versions did</p>\n");
     push_outcomes(out, &difference.base, &difference.head);
+    if let Some(golden) = &difference.golden {
+        out.push_str(&format!(
+            "<p class=\"label\">The golden version</p>\n<p>{}</p>\n",
+            printable(&golden.text())
+        ));
+    }
     if !difference.changes.is_empty() {
         out.push_str("<p class=\"label\">Changes entered</p>\n");
         for change in &difference.changes {

@@ -2,12 +2,14 @@
 //! `results.json`; `schemas/results.schema.json` describes it.
 
 mod bytes;
+mod golden;
 mod input;
 mod kind;
 mod outcome;
 mod source;
 
 pub use bytes::Bytes;
+pub use golden::{Class, Golden};
 pub(crate) use input::argument_position;
 pub use input::{ArgumentView, InputView, StreamView, label};
 pub use kind::Kind;
@@ -50,6 +52,12 @@ pub struct Results {
     pub accepted: AcceptedSummary,
     /// All changes between the versions, reached or not.
     pub changes: Vec<Change>,
+    /// The orders in which runs entered changes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sequences: Vec<Sequence>,
+    /// Changes that only show a difference together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub critical: Option<CriticalSequence>,
     pub coverage: Coverage,
     pub losses: Vec<Loss>,
     pub timeline: Vec<Sample>,
@@ -114,6 +122,9 @@ pub struct BoundedStream {
 pub struct Versions {
     pub base: Version,
     pub head: Version,
+    /// The version that says what is right, if one was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub golden: Option<Version>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -182,6 +193,9 @@ pub struct Difference {
     /// Where the two paths part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parting: Option<Place>,
+    /// What a third version, known to be right, does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub golden: Option<Golden>,
     /// How the input came about: `seed`, `flip`, `output query`, …
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub found_by: String,
@@ -211,6 +225,28 @@ pub struct Change {
     /// Runs that entered it, where counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs: Option<u64>,
+}
+
+/// Changes by number, in the order in which runs of head entered them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sequence {
+    /// The same one twice in a row is once.
+    pub changes: Vec<u32>,
+    pub runs: u64,
+    /// How many of them showed a difference.
+    pub differing: u64,
+}
+
+/// Changes that every differing run entered in this order; no run that left one out differed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CriticalSequence {
+    pub changes: Vec<u32>,
+    /// Runs that entered them in this order.
+    pub runs: u64,
+    /// How many of these showed a difference.
+    pub differing: u64,
+    /// Runs that did not enter them in this order.
+    pub others: u64,
 }
 
 /// First and last line, both included, counted from 1. In JSON `[12, 14]`.
@@ -361,6 +397,8 @@ impl Results {
             undefined: Vec::new(),
             accepted: AcceptedSummary::default(),
             changes: Vec::new(),
+            sequences: Vec::new(),
+            critical: None,
             coverage: Coverage::default(),
             losses: Vec::new(),
             timeline: Vec::new(),

@@ -58,6 +58,7 @@ pub fn change() -> Change {
 
 fn difference(number: u64, kind: Kind, title: &str, base: Outcome, head: Outcome) -> Difference {
     Difference {
+        golden: None,
         id: format!("{number:04}"),
         kind,
         title: title.into(),
@@ -81,6 +82,7 @@ fn difference(number: u64, kind: Kind, title: &str, base: Outcome, head: Outcome
 
 pub fn results() -> Results {
     let versions = Versions {
+        golden: None,
         base: Version {
             label: "v1.2".into(),
             binary: "/tmp/cache/ab12/plain".into(),

@@ -1,0 +1,120 @@
+//! A third version that says what is right.
+
+use crate::exit::Code;
+use crate::failure::Failure;
+use crate::results::outcome_view;
+use crate::source::SourceOptions;
+use crate::versions::Named;
+use changeling_build::{BuildOptions, Built, build};
+use changeling_exec::{Limits, Plain};
+use changeling_explore::difference::classify;
+use changeling_explore::normalise::Normaliser;
+use changeling_explore::outcome::Difference;
+use changeling_explore::{End, Observation};
+use changeling_report::results::{self, Class};
+use std::collections::HashMap;
+use std::path::Path;
+
+pub struct Golden {
+    pub label: String,
+    commit: Option<String>,
+    built: Built,
+}
+
+impl Golden {
+    /// A file or directory if there is one of that name, else a revision of the repository here.
+    pub fn prepare(
+        name: &str,
+        source: &SourceOptions,
+        options: &BuildOptions,
+    ) -> Result<Golden, Failure> {
+        let named = match Path::new(name).exists() {
+            true => Named::path(Path::new(name), source),
+            false => Named::revision(name, source),
+        };
+        let built = build(&named.source, options).map_err(|error| {
+            let mut failure = Failure::from(error);
+            failure.what = format!("{} (golden, {name})", failure.what);
+            failure
+        })?;
+        Ok(Golden {
+            label: named.label,
+            commit: named.commit,
+            built,
+        })
+    }
+
+    pub fn described(&self) -> results::Version {
+        let absolute = |path: &Path| {
+            let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+            path.display().to_string()
+        };
+        results::Version {
+            label: self.label.clone(),
+            binary: absolute(&self.built.plain),
+            root: absolute(&self.built.source_root),
+            commit: self.commit.clone(),
+        }
+    }
+
+    pub fn fits(&self, harness: bool) -> Result<(), Failure> {
+        if self.built.harness == harness {
+            return Ok(());
+        }
+        Err(Failure {
+            code: Code::USAGE,
+            what: "the golden version is a harness and the others are not, or the other way round"
+                .into(),
+            place: None,
+            help: Some("give a golden version that reads its input as base and head do".into()),
+            output: None,
+        })
+    }
+
+    /// The class of each difference, by its number.
+    pub fn judge(
+        &self,
+        found: &[Difference],
+        limits: &Limits,
+        normaliser: &Normaliser,
+    ) -> Result<HashMap<u32, results::Golden>, Failure> {
+        let mut plain = Plain::new(&self.built.plain, limits.clone())?;
+        let mut classes = HashMap::new();
+        for difference in found {
+            let first = plain.run(&difference.input)?;
+            let second = plain.run(&difference.input)?;
+            let judged = judge(&first, &second, &difference.seen, normaliser);
+            classes.insert(difference.id, judged);
+        }
+        Ok(classes)
+    }
+}
+
+fn judge(
+    first: &Observation,
+    second: &Observation,
+    seen: &[Observation; 2],
+    normaliser: &Normaliser,
+) -> results::Golden {
+    let refused = |reason: &str| results::Golden {
+        class: Class::Unclassified,
+        outcome: Some(outcome_view(first)),
+        reason: Some(reason.into()),
+    };
+    match first.end {
+        End::Signal(_) => return refused("the golden version crashes"),
+        End::TimedOut => return refused("the golden version does not end in time"),
+        End::Exit(_) => {}
+    }
+    if classify(normaliser, first, second).is_some() {
+        return refused("the golden version disagrees with itself");
+    }
+    let same = seen
+        .each_ref()
+        .map(|seen| classify(normaliser, first, seen).is_none());
+    results::Golden {
+        class: Class::of(same),
+        outcome: Some(outcome_view(first)),
+        reason: None,
+    }
+}
