@@ -82,6 +82,7 @@ fn difference(number: u64, kind: Kind, title: &str, base: Outcome, head: Outcome
 
 pub fn results() -> Results {
     let versions = Versions {
+        golden: None,
         base: Version {
             label: "v1.2".into(),
             binary: "/tmp/cache/ab12/plain".into(),
