@@ -70,14 +70,31 @@ fn effort(results: &Results) -> String {
 }
 
 /// What was explored, and what was not.
+/// A sequence of more changes than this is the whole path, which tells a reader nothing.
+const TELLING: usize = 5;
+
 /// What a critical sequence means.
 fn critical(results: &Results) -> Option<String> {
     let critical = results.critical.as_ref()?;
-    let numbers: Vec<String> = critical.changes.iter().map(u32::to_string).collect();
+    if critical.changes.len() > TELLING {
+        return None;
+    }
+    let place = |number: &u32| {
+        let change = results.changes.iter().find(|change| change.id == *number);
+        match change {
+            Some(change) => format!(
+                "{number} ({}:{})",
+                printable_str(&change.file),
+                change.lines.first
+            ),
+            None => number.to_string(),
+        }
+    };
+    let places: Vec<String> = critical.changes.iter().map(place).collect();
     Some(format!(
         "critical sequence: changes {}. All {} differing runs enter them in this order, \
          {} runs do so in all; none of the {} others differs",
-        numbers.join(" → "),
+        places.join(" → "),
         grouped(critical.differing),
         grouped(critical.runs),
         grouped(critical.others)
