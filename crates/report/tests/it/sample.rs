@@ -94,7 +94,6 @@ pub fn results() -> Results {
             binary: "/tmp/cache/cd34/plain".into(),
             ..Version::default()
         },
-        golden: None,
     };
     let mut results = Results::new(Bound::of(&input()), versions);
     results.verdict = Verdict::Differences;
