@@ -1,20 +1,19 @@
 //! The loop: take the best task, solve it, run both versions, learn.
 
-use crate::Observation;
+mod judgement;
+
 use crate::budget::{Budget, Cancel, Stopped};
-use crate::findings::Recorded;
 use crate::gap::Gap;
 use crate::guide::Guide;
 use crate::normalise::Normaliser;
 use crate::outcome::{Listener, Outcome, Progress, Saved};
 use crate::probe;
-use crate::reduce;
-use crate::runner::{PairRunner, RunError, Side, Variant};
+use crate::runner::{PairRunner, RunError};
 use crate::solve::Attempt;
-use crate::state::{Absorbed, Origin, State, digest};
+use crate::state::{Absorbed, Origin, State};
 use crate::tree::RunId;
 use crate::verdict;
-use crate::witness::{self, Testimony};
+use crate::witness;
 use changeling_solver::Solver;
 use changeling_trace::input::Input;
 use changeling_trace::sites::SiteTable;
@@ -314,184 +313,6 @@ impl<'a> Shared<'a> {
         Ok(())
     }
 
-    /// The traced versions differ: do the plain ones?
-    fn judge(
-        &self,
-        runner: &mut dyn PairRunner,
-        run: RunId,
-        input: &Input,
-        traced: &[Observation; 2],
-    ) -> Result<(), RunError> {
-        let mut counted = Counted { runner, replays: 0 };
-        let testimony = witness::hear(&mut counted, &self.subject.normaliser, input);
-        self.lock().state.stats.replays += counted.replays;
-        let testimony = testimony?;
-        if let Testimony::Confirmed { seen, .. }
-        | Testimony::Undefined { seen, .. }
-        | Testimony::Suspected { seen, .. } = &testimony
-        {
-            self.note_violations(run, input, traced, seen);
-        }
-        self.conclude(runner, run, input, testimony)
-    }
-
-    fn conclude(
-        &self,
-        runner: &mut dyn PairRunner,
-        run: RunId,
-        input: &Input,
-        testimony: Testimony,
-    ) -> Result<(), RunError> {
-        let kind = match &testimony {
-            Testimony::Confirmed { kind, .. } | Testimony::Undefined { kind, .. } => {
-                Some(kind.clone())
-            }
-            _ => None,
-        };
-        let recorded = {
-            let mut inner = self.lock();
-            inner.state.corpus[run.0 as usize].checked = true;
-            inner.state.record(run, testimony)
-        };
-        match kind {
-            Some(kind) => self.announce(runner, input, &kind, recorded),
-            None => Ok(()),
-        }
-    }
-
-    /// The first of a group is shown at once, then made small.
-    fn announce(
-        &self,
-        runner: &mut dyn PairRunner,
-        input: &Input,
-        kind: &crate::difference::Kind,
-        recorded: Recorded,
-    ) -> Result<(), RunError> {
-        let Recorded::First { class, at } = recorded else {
-            return Ok(());
-        };
-        {
-            let mut inner = self.lock();
-            let difference = inner.state.first_of(class, at);
-            inner.listener.difference(&difference);
-            inner.report(true);
-        }
-        let normaliser = &self.subject.normaliser;
-        let mut counted = Counted { runner, replays: 0 };
-        let small = reduce::reduce(input, self.settings.reduction_tries, |candidate| {
-            witness::still(&mut counted, normaliser, candidate, kind)
-        });
-        let better = match small {
-            Ok(small) if small != *input => self.confirm_small(&mut counted, small, kind),
-            Ok(_) => Ok(None),
-            Err(error) => Err(error),
-        };
-        let mut inner = self.lock();
-        inner.state.stats.replays += counted.replays;
-        // A difference that was found stays one, whatever happens to smaller inputs.
-        if let Ok(Some((small, seen))) = better {
-            let difference = inner.state.improve(class, at, small, seen);
-            inner.listener.difference(&difference);
-        }
-        Ok(())
-    }
-
-    fn confirm_small(
-        &self,
-        runner: &mut dyn PairRunner,
-        small: Input,
-        wanted: &crate::difference::Kind,
-    ) -> Result<Option<(Input, [Observation; 2])>, RunError> {
-        if let crate::difference::Kind::Sanitizer { .. } = wanted {
-            let found = witness::sanitizer(runner, &small)?;
-            return Ok(found
-                .filter(|(kind, _)| kind == wanted)
-                .map(|(_, seen)| (small, seen)));
-        }
-        Ok(
-            match witness::hear(runner, &self.subject.normaliser, &small)? {
-                Testimony::Confirmed { kind, seen } if kind == *wanted => Some((small, seen)),
-                _ => None,
-            },
-        )
-    }
-
-    /// Before "equivalent" is said, plain builds run one input of every pair.
-    fn check(
-        &self,
-        runner: &mut dyn PairRunner,
-        run: RunId,
-        input: &Arc<Input>,
-    ) -> Result<(), RunError> {
-        self.compare_with_plain(runner, run, input, None)
-    }
-
-    fn compare_with_plain(
-        &self,
-        runner: &mut dyn PairRunner,
-        run: RunId,
-        input: &Input,
-        traced: Option<&[Observation; 2]>,
-    ) -> Result<(), RunError> {
-        let mut seen = Vec::with_capacity(2);
-        for side in Side::BOTH {
-            match runner.replay(side, Variant::Plain, input)? {
-                Some(observation) => seen.push(observation),
-                None => return Ok(()),
-            }
-        }
-        let Ok(seen) = <[Observation; 2]>::try_from(seen) else {
-            return Ok(());
-        };
-        let expected = {
-            let mut inner = self.lock();
-            inner.state.stats.replays += 2;
-            let ran = &mut inner.state.corpus[run.0 as usize];
-            ran.checked = true;
-            ran.seen
-        };
-        let normaliser = &self.subject.normaliser;
-        let agrees = Side::BOTH
-            .into_iter()
-            .all(|side| digest(normaliser, &seen[side.index()]) == expected[side.index()]);
-        if agrees {
-            return Ok(());
-        }
-        match traced {
-            Some(traced) => self.note_violations(run, input, traced, &seen),
-            None => {
-                let runs = runner.pair(input)?;
-                let traced = runs.map(|run| run.observation);
-                self.note_violations(run, input, &traced, &seen);
-            }
-        }
-        if crate::difference::classify(normaliser, &seen[0], &seen[1]).is_some() {
-            let testimony = witness::hear(runner, normaliser, input)?;
-            return self.conclude(runner, run, input, testimony);
-        }
-        Ok(())
-    }
-
-    fn note_violations(
-        &self,
-        run: RunId,
-        input: &Input,
-        traced: &[Observation; 2],
-        plain: &[Observation; 2],
-    ) {
-        let normaliser = &self.subject.normaliser;
-        let mut inner = self.lock();
-        inner.state.corpus[run.0 as usize].checked = true;
-        for side in Side::BOTH {
-            let (traced, plain) = (&traced[side.index()], &plain[side.index()]);
-            if digest(normaliser, traced) != digest(normaliser, plain) {
-                inner
-                    .state
-                    .violation(side, input, traced.clone(), plain.clone());
-            }
-        }
-    }
-
     fn lock(&self) -> MutexGuard<'_, Inner<'a>> {
         // A worker that panicked leaves a state that may lack its last run, no more.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
@@ -589,27 +410,5 @@ fn thin(series: &mut Vec<crate::outcome::Sample>) {
             keep = !keep;
             keep
         });
-    }
-}
-
-/// Counts the replays of a reduction.
-struct Counted<'a> {
-    runner: &'a mut dyn PairRunner,
-    replays: u64,
-}
-
-impl PairRunner for Counted<'_> {
-    fn pair(&mut self, input: &Input) -> Result<[crate::runner::TracedRun<'_>; 2], RunError> {
-        self.runner.pair(input)
-    }
-
-    fn replay(
-        &mut self,
-        side: Side,
-        variant: Variant,
-        input: &Input,
-    ) -> Result<Option<Observation>, RunError> {
-        self.replays += 1;
-        self.runner.replay(side, variant, input)
     }
 }
