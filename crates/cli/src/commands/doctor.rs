@@ -53,6 +53,7 @@ fn compilers() -> Vec<Finding> {
         Tool::ClangPlusPlus,
         Tool::LlvmLink,
         Tool::Objcopy,
+        Tool::Archiver,
     ] {
         findings.push(program(tool.name(), tool.package(), Need::Required));
     }
