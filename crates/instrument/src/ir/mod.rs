@@ -268,11 +268,11 @@ impl Ir {
     }
 
     pub fn leave_unoptimised(&self, function: Value) {
-        for name in ["alwaysinline", "inlinehint", "optsize", "minsize"] {
+        self.keep_apart(function);
+        for name in ["optsize", "minsize"] {
             let kind = self.parameter_attribute(name);
             unsafe { LLVMRemoveEnumAttributeAtIndex(function.0, u32::MAX, kind) };
         }
-        self.attribute(function, "noinline");
         self.attribute(function, "optnone");
     }
 
