@@ -6,8 +6,7 @@ mod support;
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
-use std::process::Output;
-use support::changeling;
+use support::{run, write};
 
 const OLD: &str = "\
 #include <stdio.h>
@@ -39,23 +38,6 @@ int main(int argc, char **argv) {
   return 0;
 }
 ";
-
-fn run(room: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
-    let all = [arguments, &["--cache", "cache"]].concat();
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = changeling(room, &all);
-    let text = |bytes| String::from_utf8(bytes).expect("text");
-    let (out, error) = (text(stdout), text(stderr));
-    assert!(!error.contains("panicked"), "{error}");
-    (status.code(), out, error)
-}
-
-fn write(room: &Path, name: &str, text: &str) {
-    std::fs::write(room.join(name), text).expect("a file");
-}
 
 fn edited(edits: &[(&str, &str)]) -> String {
     let mut text = OLD.to_owned();

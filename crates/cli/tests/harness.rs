@@ -2,28 +2,8 @@
 
 mod support;
 
-use std::path::Path;
-use std::process::{Command, Output};
-use support::changeling;
-
-fn run(room: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
-    let all = [arguments, &["--cache", "cache"]].concat();
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = changeling(room, &all);
-    let text = |bytes| String::from_utf8(bytes).expect("text");
-    let (out, error) = (text(stdout), text(stderr));
-    assert!(!error.contains("panicked"), "{error}");
-    (status.code(), out, error)
-}
-
-fn write(room: &Path, name: &str, text: &str) {
-    let path = room.join(name);
-    std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-    std::fs::write(path, text).expect("a file");
-}
+use std::process::Command;
+use support::{run, write};
 
 const CHECKSUM: &str = "\
 #include <stdbool.h>

@@ -137,3 +137,24 @@ impl Random {
         choices[self.below(choices.len() as u64) as usize]
     }
 }
+
+/// What the tool ends with and prints, with a cache in the room.
+pub fn run(room: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let all = [arguments, &["--cache", "cache"]].concat();
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = changeling(room, &all);
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    let (out, error) = (text(stdout), text(stderr));
+    assert!(!error.contains("panicked"), "{error}");
+    (status.code(), out, error)
+}
+
+/// A file of the room, in a folder that need not be there.
+pub fn write(room: &Path, name: &str, text: &str) {
+    let path = room.join(name);
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    std::fs::write(path, text).expect("a file");
+}
