@@ -4,7 +4,8 @@
 //! by weights that grow with success, so that none starves the others; inside a
 //! bucket sides never taken come first, then the order of arrival.
 
-use crate::tree::NodeId;
+use crate::novelty::NEWS;
+use crate::tree::{NodeId, RunId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -27,10 +28,16 @@ pub enum Bucket {
     /// Other values where one was fixed.
     Displaced,
     Explore,
+    /// Pieces of inputs put together.
+    Vary,
+    /// Questions that turned out to be hard.
+    Hard,
 }
 
+const BUCKETS: usize = 9;
+
 impl Bucket {
-    pub const ALL: [Bucket; 7] = [
+    pub const ALL: [Bucket; BUCKETS] = [
         Bucket::Out,
         Bucket::Diverge,
         Bucket::Use,
@@ -38,6 +45,8 @@ impl Bucket {
         Bucket::Reach,
         Bucket::Displaced,
         Bucket::Explore,
+        Bucket::Vary,
+        Bucket::Hard,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -49,6 +58,8 @@ impl Bucket {
             Bucket::Reach => "reach",
             Bucket::Displaced => "displaced",
             Bucket::Explore => "explore",
+            Bucket::Vary => "vary",
+            Bucket::Hard => "hard",
         }
     }
 
@@ -60,7 +71,8 @@ impl Bucket {
             Bucket::Sequence => 6.0,
             Bucket::Reach => 5.0,
             Bucket::Explore => 4.0,
-            Bucket::Displaced => 1.0,
+            Bucket::Vary => 3.0,
+            Bucket::Displaced | Bucket::Hard => 1.0,
         }
     }
 }
@@ -73,18 +85,36 @@ pub enum Task {
     Flip { node: NodeId, way: u32 },
     /// Another value for one that was fixed.
     Another { node: NodeId },
+    /// Take a side that was taken before, now with the other bytes of a run that came
+    /// this way and saw something new.
+    Carry { node: NodeId, way: u32, run: RunId },
+    /// Put pieces of inputs together. There is no end of this, so it never waits by itself.
+    Vary,
 }
 
-/// What a task cost, in tenths of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cost {
-    Nothing,
-    Query,
-    Run,
+/// What a task cost. It is counted, not measured: the same search must choose the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    pub queries: u64,
+    /// What the SAT solver did.
+    pub work: u64,
+    pub runs: u64,
+}
+
+/// What a SAT solver does in about the time of a run.
+const WORK_OF_A_RUN: f64 = 20_000.0;
+
+impl Cost {
+    /// In runs.
+    fn price(self) -> f64 {
+        self.queries as f64 * 0.02 + self.work as f64 / WORK_OF_A_RUN + self.runs as f64
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Waiting {
+    /// The rank, once what is tried again and again has lost its place to what lies further.
+    order: u32,
     rank: u32,
     novelty: u32,
     arrival: u64,
@@ -92,29 +122,33 @@ struct Waiting {
 }
 
 pub struct Frontier {
-    buckets: [BinaryHeap<Reverse<Waiting>>; 7],
-    credit: [f64; 7],
+    buckets: [BinaryHeap<Reverse<Waiting>>; BUCKETS],
+    credit: [f64; BUCKETS],
     /// Success of late, 0 to 1.
-    success: [f64; 7],
+    success: [f64; BUCKETS],
     arrivals: u64,
     runs: u64,
     random: Random,
+    /// There is something to vary.
+    pub varies: bool,
 }
 
 impl Frontier {
     pub fn new(seed: u64) -> Frontier {
         Frontier {
             buckets: Default::default(),
-            credit: [0.0; 7],
-            success: [0.0; 7],
+            credit: [0.0; BUCKETS],
+            success: [0.0; BUCKETS],
             arrivals: 0,
             runs: 0,
             random: Random::new(seed),
+            varies: false,
         }
     }
 
     pub fn push(&mut self, bucket: Bucket, rank: u32, novelty: u32, task: Task) {
         let waiting = Waiting {
+            order: order(rank, novelty),
             rank,
             novelty,
             arrival: self.arrivals,
@@ -133,6 +167,7 @@ impl Frontier {
             arrivals: self.arrivals,
             runs: self.runs,
             random: self.random.clone(),
+            varies: self.varies,
         }
     }
 
@@ -171,6 +206,9 @@ impl Frontier {
     /// came may be old by now.
     pub fn pop(&mut self, novelty: impl Fn(&Task) -> u32) -> Option<(Bucket, Task)> {
         let bucket = self.choose()?;
+        if bucket == Bucket::Vary {
+            return Some((bucket, Task::Vary));
+        }
         let heap = &mut self.buckets[bucket as usize];
         loop {
             let Reverse(mut first) = heap.pop()?;
@@ -179,20 +217,18 @@ impl Frontier {
                 return Some((bucket, first.task));
             }
             first.novelty = now;
+            first.order = order(first.rank, now);
             heap.push(Reverse(first));
         }
     }
 
     /// Books what the last task of a bucket cost and whether it was worth it.
     pub fn charge(&mut self, bucket: Bucket, cost: Cost, reward: f64) {
-        let price = match cost {
-            Cost::Nothing => return,
-            Cost::Query => 0.1,
-            Cost::Run => 1.0,
-        };
-        if cost == Cost::Run {
-            self.runs += 1;
+        if cost == Cost::default() {
+            return;
         }
+        let price = cost.price();
+        self.runs += cost.runs;
         let i = bucket as usize;
         self.success[i] = self.success[i] * 0.9 + reward.clamp(0.0, 1.0) * 0.1;
         let total: f64 = self.waiting().map(|bucket| self.weight(bucket)).sum();
@@ -201,7 +237,7 @@ impl Frontier {
         }
         for bucket in Bucket::ALL {
             let i = bucket as usize;
-            if self.buckets[i].is_empty() {
+            if !self.has(bucket) {
                 self.credit[i] = 0.0;
             } else {
                 self.credit[i] += price * self.weight(bucket) / total;
@@ -227,12 +263,28 @@ impl Frontier {
     fn waiting(&self) -> impl Iterator<Item = Bucket> + '_ {
         Bucket::ALL
             .into_iter()
-            .filter(|bucket| !self.buckets[*bucket as usize].is_empty())
+            .filter(|bucket| self.has(*bucket))
+    }
+
+    fn has(&self, bucket: Bucket) -> bool {
+        match bucket {
+            Bucket::Vary => self.varies && !self.is_empty(),
+            _ => !self.buckets[bucket as usize].is_empty(),
+        }
     }
 
     fn weight(&self, bucket: Bucket) -> f64 {
-        bucket.weight() * (0.5 + self.success[bucket as usize] * 2.0)
+        let least = match bucket {
+            Bucket::Out => 0.5,
+            _ => 0.2,
+        };
+        bucket.weight() * (least + self.success[bucket as usize] * 2.0)
     }
+}
+
+/// A rank is no wall: what lies two further comes before what was done twice as often.
+fn order(rank: u32, novelty: u32) -> u32 {
+    rank.saturating_add(2 * (novelty / NEWS))
 }
 
 /// A small generator of random numbers: same seed, same numbers, everywhere.

@@ -21,9 +21,26 @@ pub struct Flip {
     pub after_difference: bool,
     /// What the guide made of the marks before it, by version.
     pub contexts: [Context; 2],
+    /// What it made of all marks of the run that came this way.
+    pub ends: [Context; 2],
     /// Number of decisions before it.
     pub depth: u32,
+    pub echoes: Echoes,
 }
+
+/// A later branch of the same path with the same condition: whoever decides the first one has
+/// decided this one too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Echo {
+    pub side: Side,
+    pub site: u32,
+    pub caller: u32,
+    /// 0 or 1, as the path has it; the other way round for a flip.
+    pub outcome: u64,
+}
+
+/// The first few of them.
+pub type Echoes = [Option<Echo>; 6];
 
 /// What a guide remembers of the blocks that a path has entered; a number of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -113,6 +130,11 @@ pub trait Guide: Send {
     /// A change set that explains everything would not allow what was seen: nothing may
     /// rest on it any more.
     fn is_mistaken(&self) -> bool {
+        false
+    }
+
+    /// Whether inputs may come from flipped decisions only.
+    fn only_flips(&self) -> bool {
         false
     }
 

@@ -16,6 +16,7 @@ pub mod guide;
 pub mod guides;
 pub mod merge;
 pub mod normalise;
+mod novelty;
 mod number;
 mod offers;
 pub mod outcome;
@@ -30,6 +31,7 @@ mod solve;
 mod state;
 pub mod terms;
 pub mod tree;
+mod variation;
 mod verdict;
 pub mod witness;
 

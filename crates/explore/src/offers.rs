@@ -5,8 +5,9 @@ use crate::gap::Gap;
 use crate::guide::{Advice, Flip};
 use crate::merge::Owner;
 use crate::path::TestKind;
+use crate::runner::Side;
 use crate::state::State;
-use crate::tree::{NodeId, WayState};
+use crate::tree::{NodeId, RunId, WayState};
 
 impl State {
     /// Asks the guide about everything that waits once more.
@@ -56,6 +57,39 @@ impl State {
                 _ => {}
             }
         }
+    }
+
+    /// A run saw something new: what others did at the decisions on its way is worth doing
+    /// with its bytes as well.
+    pub fn carry_over(&mut self, run: RunId, end: NodeId) {
+        let mut offers = Vec::new();
+        let mut current = end;
+        while let Some((node, taken)) = self.tree.before(current) {
+            if let Some(decision) = self.tree.decision(node) {
+                let ways = decision.ways.iter().enumerate();
+                let others = ways.filter(|(at, way)| {
+                    *at != taken && matches!(way.state, WayState::Taken(_))
+                });
+                offers.extend(others.map(|(at, _)| (node, at as u32)));
+            }
+            current = node;
+        }
+        let bucket = if self.entered_change(run) {
+            Bucket::Use
+        } else {
+            Bucket::Explore
+        };
+        for (node, way) in offers.into_iter().rev() {
+            let task = Task::Carry { node, way, run };
+            let novelty = self.novelty(&task);
+            self.frontier.push(bucket, 0, novelty, task);
+        }
+    }
+
+    pub fn entered_change(&self, run: RunId) -> bool {
+        let contexts = self.corpus[run.0 as usize].contexts;
+        let mut sides = Side::BOTH.into_iter().zip(contexts);
+        sides.any(|(side, context)| !self.guide.sequence(side, context).is_empty())
     }
 
     /// Puts a side not taken on the frontier, as the guide advises. `from` is the bucket
@@ -120,7 +154,9 @@ impl State {
             outcome: decision.ways[at].outcome,
             after_difference: self.tree.difference_before(node).is_some(),
             contexts,
+            ends: self.corpus[self.tree.run(node).0 as usize].contexts,
             depth: decision.depth,
+            echoes: decision.echoes,
         })
     }
 }

@@ -6,8 +6,8 @@ use crate::merge::Owner;
 use crate::runner::Side;
 use crate::state::{Origin, State};
 use crate::terms;
-use crate::tree::{NodeId, PairState, RunId, WayState};
-use changeling_solver::{Answer, Assignment, Expr, Query, Var};
+use crate::tree::{NodeId, PairState, RunId, Way, WayState};
+use changeling_solver::{Answer, Assignment, Expr, Query, Reason, Var};
 use changeling_trace::input::Input;
 use std::time::Instant;
 
@@ -21,32 +21,53 @@ pub(crate) enum Attempt {
 impl State {
     pub fn attempt(&mut self, bucket: Bucket, task: Task) -> Attempt {
         self.stats.by_bucket.entry(bucket).or_default().tasks += 1;
+        let before = self.spent();
+        self.solver.hurry(bucket != Bucket::Hard);
         let solved = match task {
             Task::Flip { node, way } => self.flip(bucket, node, way as usize),
             Task::Out { end } => self.out(end),
             Task::Another { node } => self.another(node),
+            Task::Carry { node, way, run } => self.carry(node, way as usize, run),
+            Task::Vary => self.variation().map_or(Solved::Nothing, Solved::Input),
         };
-        let (model, displaced) = match solved {
-            Solved::Model(model) => (model, false),
-            Solved::Displaced(model) => (model, true),
-            Solved::Nothing(cost) => return Attempt::Closed(cost),
+        let now = self.spent();
+        let mut cost = Cost {
+            queries: now.queries - before.queries,
+            work: now.work - before.work,
+            runs: 0,
         };
-        let input = model.to_input(&self.subject.shape);
+        let (input, displaced) = match solved {
+            Solved::Model(model) => (model.to_input(&self.subject.shape), false),
+            Solved::Displaced(model) => (model.to_input(&self.subject.shape), true),
+            Solved::Input(input) => (input, true),
+            Solved::Nothing => return Attempt::Closed(cost),
+        };
         if self.known(&input).is_some() {
             self.stats.repeated += 1;
-            if !displaced {
+            if !displaced && !matches!(task, Task::Carry { .. }) {
                 self.broken_promise(task);
             }
-            return Attempt::Closed(Cost::Query);
+            return Attempt::Closed(cost);
         }
+        cost.runs = 1;
         Attempt::Run(
             input,
             Origin {
                 bucket,
                 task,
                 displaced,
+                cost,
             },
         )
+    }
+
+    /// All that was asked so far.
+    fn spent(&self) -> Cost {
+        Cost {
+            queries: self.stats.queries,
+            work: self.solver.statistics().work,
+            runs: 0,
+        }
     }
 
     /// The solution has been run before and did something else.
@@ -56,18 +77,18 @@ impl State {
         match task {
             Task::Flip { node, way } => self.close(node, way as usize, WayState::Diverged),
             Task::Out { end } => self.settle(end, PairState::Unclear),
-            Task::Another { .. } => {}
+            Task::Another { .. } | Task::Carry { .. } | Task::Vary => {}
         }
     }
 
     fn flip(&mut self, bucket: Bucket, node: NodeId, way: usize) -> Solved {
         let Some(decision) = self.tree.decision(node) else {
-            return Solved::Nothing(Cost::Nothing);
+            return Solved::Nothing;
         };
         let goal = decision.ways[way].held;
         let owner = decision.owner;
         if decision.ways[way].state != WayState::Open {
-            return Solved::Nothing(Cost::Nothing);
+            return Solved::Nothing;
         }
         let condition = self.tree.condition(node);
         let prefix: Vec<Expr> = condition.iter().map(|(held, _)| *held).collect();
@@ -93,7 +114,7 @@ impl State {
                             };
                             let novelty = self.novelty(&task);
                             self.frontier.push(Bucket::Explore, 0, novelty, task);
-                            Solved::Nothing(Cost::Query)
+                            Solved::Nothing
                         }
                     }
                 }
@@ -101,6 +122,8 @@ impl State {
             },
             Answer::Unsat(_) => {
                 self.close(node, way, WayState::Impossible);
+                // What turns out to be impossible again and again is no news.
+                self.count_taken(node, way);
                 let free: Vec<Expr> = condition
                     .iter()
                     .filter(|(_, fixed)| !fixed)
@@ -114,13 +137,17 @@ impl State {
                 }
                 match self.another_way(node, way) {
                     Some(model) => Solved::Displaced(model),
-                    None => Solved::Nothing(Cost::Query),
+                    None => Solved::Nothing,
                 }
+            }
+            Answer::Unknown(Reason::Postponed) => {
+                let way = way as u32;
+                self.postpone(Task::Flip { node, way })
             }
             Answer::Unknown(_) => {
                 self.close(node, way, WayState::Unknown);
                 self.note(Gap::Unknown);
-                Solved::Nothing(Cost::Query)
+                Solved::Nothing
             }
         }
     }
@@ -204,15 +231,31 @@ impl State {
         None
     }
 
+    fn carry(&mut self, node: NodeId, way: usize, run: RunId) -> Solved {
+        let Some(decision) = self.tree.decision(node) else {
+            return Solved::Nothing;
+        };
+        let Way { held, state, .. } = decision.ways[way];
+        if !matches!(state, WayState::Taken(_)) {
+            return Solved::Nothing;
+        }
+        let condition = self.tree.condition(node);
+        let prefix: Vec<Expr> = condition.into_iter().map(|(held, _)| held).collect();
+        match self.ask(&prefix, held, run) {
+            Answer::Sat(model) => Solved::Model(model),
+            Answer::Unsat(_) | Answer::Unknown(_) => Solved::Nothing,
+        }
+    }
+
     fn out(&mut self, end: NodeId) -> Solved {
         let Some(end) = self.tree.current_end(end) else {
-            return Solved::Nothing(Cost::Nothing);
+            return Solved::Nothing;
         };
         let Some(ended) = self.tree.ended(end).copied() else {
-            return Solved::Nothing(Cost::Nothing);
+            return Solved::Nothing;
         };
         let (PairState::Open, Some(goal)) = (ended.state, ended.differ) else {
-            return Solved::Nothing(Cost::Nothing);
+            return Solved::Nothing;
         };
         let prefix: Vec<Expr> = self
             .tree
@@ -225,28 +268,29 @@ impl State {
             Answer::Unsat(_) => {
                 self.settle(end, PairState::Equal);
                 self.stats.equal_pairs += 1;
-                Solved::Nothing(Cost::Query)
+                Solved::Nothing
             }
+            Answer::Unknown(Reason::Postponed) => self.postpone(Task::Out { end }),
             Answer::Unknown(_) => {
                 self.settle(end, PairState::Unclear);
                 self.note(Gap::Unknown);
-                Solved::Nothing(Cost::Query)
+                Solved::Nothing
             }
         }
     }
 
     fn another(&mut self, node: NodeId) -> Solved {
         let Some(decision) = self.tree.decision(node) else {
-            return Solved::Nothing(Cost::Nothing);
+            return Solved::Nothing;
         };
         let first = decision.attempts == 0;
         if decision.attempts >= self.fixed_values {
-            return Solved::Nothing(Cost::Nothing);
+            return Solved::Nothing;
         }
         let known: Vec<Expr> = decision.ways.iter().map(|way| way.held).collect();
         let others: Vec<Expr> = known.into_iter().map(|held| self.arena.not(held)).collect();
         let Ok(goal) = self.arena.all(&others) else {
-            return Solved::Nothing(Cost::Nothing);
+            return Solved::Nothing;
         };
         let prefix: Vec<Expr> = self
             .tree
@@ -255,6 +299,9 @@ impl State {
             .map(|(held, _)| held)
             .collect();
         let answer = self.ask(&prefix, goal, self.tree.run(node));
+        if matches!(answer, Answer::Unknown(Reason::Postponed)) {
+            return self.postpone(Task::Another { node });
+        }
         if first
             && !matches!(answer, Answer::Unsat(_))
             && let Some(gap) = self.fixed_gap(node)
@@ -269,12 +316,19 @@ impl State {
         }
         match answer {
             Answer::Sat(model) => Solved::Model(model),
-            Answer::Unsat(_) => Solved::Nothing(Cost::Query),
+            Answer::Unsat(_) => Solved::Nothing,
             Answer::Unknown(_) => {
                 self.note(Gap::Unknown);
-                Solved::Nothing(Cost::Query)
+                Solved::Nothing
             }
         }
+    }
+
+    /// Hard questions come last, and may take their time.
+    fn postpone(&mut self, task: Task) -> Solved {
+        let novelty = self.novelty(&task);
+        self.frontier.push(Bucket::Hard, 0, novelty, task);
+        Solved::Nothing
     }
 
     fn close(&mut self, node: NodeId, way: usize, state: WayState) {
@@ -321,6 +375,7 @@ impl State {
         match &answer {
             Answer::Sat(_) => self.stats.satisfiable += 1,
             Answer::Unsat(_) => self.stats.unsatisfiable += 1,
+            Answer::Unknown(Reason::Postponed) => self.stats.postponed += 1,
             Answer::Unknown(_) => self.stats.unknown += 1,
         }
         answer
@@ -330,5 +385,6 @@ impl State {
 enum Solved {
     Model(Assignment),
     Displaced(Assignment),
-    Nothing(Cost),
+    Input(Input),
+    Nothing,
 }

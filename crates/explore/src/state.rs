@@ -2,11 +2,12 @@
 
 use crate::difference::{Kind, classify};
 use crate::findings::Findings;
-use crate::frontier::{Bucket, Frontier, Task};
+use crate::frontier::{Bucket, Cost, Frontier, Task};
 use crate::gap::{Account, Gap, Place};
 use crate::guide::{Context, Guide, RunFacts};
 use crate::merge::{self, Owner};
 use crate::normalise::Normaliser;
+use crate::novelty::Familiar;
 use crate::outcome::{Sample, Stats};
 use crate::output;
 use crate::path::{self, Path, TestKind};
@@ -14,8 +15,9 @@ use crate::runner::{Side, TracedRun};
 use crate::search::Subject;
 use crate::terms::TermError;
 use crate::tree::{Ended, Inserted, NodeId, PairState, RunId, Tree, WayState};
+use crate::variation::Pool;
 use crate::{End, Observation};
-use changeling_solver::{Arena, Assignment, Bounds, Expr, Solver, Var};
+use changeling_solver::{Arena, Assignment, Bounds, Expr, Solver};
 use changeling_trace::input::Input;
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -45,22 +47,13 @@ pub(crate) struct State {
     pub fixed_values: u32,
     seen: HashMap<u64, RunId>,
     paths: [HashSet<u64>; 2],
-    /// How often a side of a branch was taken in a new way, by how the versions
-    /// had parted before.
-    taken: HashMap<(Option<SideOfBranch>, SideOfBranch), u32>,
-    /// How many runs took a side of a branch that only one version has there.
-    parted: HashMap<SideOfBranch, u32>,
+    pub familiar: Familiar,
+    pub pool: Pool,
     /// Of the guide, when everything that waits was ranked.
     epoch: u64,
     /// The guide has turned out to be mistaken.
     distrusted: bool,
 }
-
-/// Version, site, calling site, outcome.
-type SideOfBranch = (Side, u32, u32, u64);
-
-/// Other bytes are tried before other lengths, as long as both are equally new.
-const RESIZED: u32 = 32;
 
 /// How many inputs are tried where different values keep printing alike.
 const MOST_FAILURES: u32 = 6;
@@ -86,8 +79,9 @@ pub(crate) struct Ran {
 pub(crate) struct Origin {
     pub bucket: Bucket,
     pub task: Task,
-    /// Found only by forgetting that values were fixed.
+    /// The input promises nothing: it was found by forgetting something that had been decided.
     pub displaced: bool,
+    pub cost: Cost,
 }
 
 /// What a run brought.
@@ -128,8 +122,8 @@ impl State {
             fixed_values,
             seen: HashMap::new(),
             paths: [HashSet::new(), HashSet::new()],
-            taken: HashMap::new(),
-            parted: HashMap::new(),
+            familiar: Familiar::default(),
+            pool: Pool::new(seed),
             epoch: 0,
             distrusted: false,
         }
@@ -149,57 +143,6 @@ impl State {
     /// The run in which an input was used before.
     pub fn known(&self, input: &Input) -> Option<RunId> {
         self.seen.get(&fingerprint(input)).copied()
-    }
-
-    /// How well known the place is that a task leads to: first how often its side
-    /// was taken after the versions had parted as they do here, then how often
-    /// they did so at all.
-    pub fn novelty(&self, task: &Task) -> u32 {
-        let Task::Flip { node, way } = *task else {
-            return 0;
-        };
-        let context = self.context(node);
-        let taken = self.sides(node, way as usize).map(|side| {
-            let times = self.taken.get(&(context, side));
-            times.copied().unwrap_or(0)
-        });
-        let taken = taken.min().unwrap_or(0);
-        let parted = context.and_then(|context| self.parted.get(&context));
-        rough(taken) * 64
-            + rough(parted.copied().unwrap_or(0))
-            + u32::from(self.only_resizes(node, way as usize)) * RESIZED
-    }
-
-    /// Whether a way asks for nothing but another length of a stream.
-    pub fn only_resizes(&self, node: NodeId, way: usize) -> bool {
-        let decision = self.tree.decision(node);
-        let held = decision
-            .and_then(|decision| decision.ways.get(way))
-            .map(|way| way.held);
-        held.is_some_and(|held| {
-            self.arena.variable_count(held) == 1
-                && matches!(self.arena.variables(held)[0], Var::Length { .. })
-        })
-    }
-
-    /// How the versions parted last before a node.
-    fn context(&self, node: NodeId) -> Option<SideOfBranch> {
-        let (node, way) = self.tree.difference_before(node)?;
-        self.sides(node, way as usize).next()
-    }
-
-    /// A way of a decision as each version that takes it has it.
-    fn sides(&self, node: NodeId, way: usize) -> impl Iterator<Item = SideOfBranch> + '_ {
-        let decision = self.tree.decision(node).into_iter();
-        decision.flat_map(move |decision| {
-            let owners = Side::BOTH.into_iter();
-            owners
-                .filter(|side| decision.owner.includes(*side))
-                .map(move |side| {
-                    let site = decision.sites[side.index()];
-                    (side, site, decision.caller, decision.ways[way].outcome)
-                })
-        })
     }
 
     /// The best task that waits.
@@ -239,6 +182,9 @@ impl State {
                 if let Some(origin) = origin {
                     self.check_promise(&origin, &inserted);
                 }
+                if new_blocks || inserted.is_news && self.entered_change(run) {
+                    self.carry_over(run, inserted.end);
+                }
                 (inserted.is_new, inserted.discarded)
             }
             Err(_) => {
@@ -248,12 +194,11 @@ impl State {
                 (false, false)
             }
         };
-        if let Some(Origin { bucket, .. }) = origin {
-            let reward = 0.3 * f64::from(u8::from(is_new_pair))
+        if let Some(Origin { bucket, cost, .. }) = origin {
+            let reward = 0.1 * f64::from(u8::from(is_new_pair))
                 + 0.4 * f64::from(u8::from(new_blocks))
                 + 0.6 * f64::from(u8::from(candidate.is_some()));
-            self.frontier
-                .charge(bucket, crate::frontier::Cost::Run, reward);
+            self.frontier.charge(bucket, cost, reward);
             let stats = self.stats.by_bucket.entry(bucket).or_default();
             stats.runs += 1;
             stats.new_pairs += u64::from(is_new_pair);
@@ -281,12 +226,11 @@ impl State {
         for step in &steps {
             if let Owner::One(side) = step.owner {
                 let test = &step.test;
-                let key = (side, test.site, test.caller, test.outcome);
-                *self.parted.entry(key).or_default() += 1;
+                self.count_parting((side, test.site, test.caller, test.outcome));
             }
         }
         let input = Assignment::from_input(&self.corpus[run.0 as usize].input);
-        let inserted = self
+        let mut inserted = self
             .tree
             .insert(&mut self.arena, sites, &steps, &input, run)?;
         let ran = &mut self.corpus[run.0 as usize];
@@ -297,8 +241,12 @@ impl State {
         if inserted.inconsistent {
             self.note(Gap::Inconsistent);
         }
-        for &(node, way) in &inserted.taken {
-            self.count_taken(node, way);
+        for (node, way) in inserted.taken.clone() {
+            inserted.is_news |= self.count_taken(node, way);
+        }
+        if inserted.is_news && !self.guide.only_flips() {
+            self.pool_run(run);
+            self.frontier.varies = true;
         }
         self.stats.concretizations += base.concretizations + head.concretizations;
         if inserted.is_new {
@@ -484,6 +432,7 @@ impl State {
                     self.note(Gap::Diverged);
                 }
             }
+            Task::Carry { .. } | Task::Vary => {}
             Task::Another { node } => {
                 // The value just seen has its own way now; ask for yet another.
                 self.frontier
@@ -499,14 +448,6 @@ impl State {
                     self.settle(end, PairState::Unclear);
                 }
             }
-        }
-    }
-
-    fn count_taken(&mut self, node: NodeId, way: usize) {
-        let context = self.context(node);
-        let sides: Vec<SideOfBranch> = self.sides(node, way).collect();
-        for side in sides {
-            *self.taken.entry((context, side)).or_default() += 1;
         }
     }
 
@@ -552,11 +493,6 @@ impl State {
         };
         Some(Gap::Concretized { place, reason })
     }
-}
-
-/// Rough, so that old tasks are not overtaken for ever.
-fn rough(times: u32) -> u32 {
-    times.checked_ilog2().map_or(0, |log| log + 1)
 }
 
 /// A number that stands for what an observation shows after normalisation.

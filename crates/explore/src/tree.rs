@@ -1,7 +1,7 @@
 //! The tree of all pairs of paths seen so far, and what is known about the
 //! sides not taken.
 
-use crate::guide::Context;
+use crate::guide::{Context, Echoes};
 use crate::merge::{Owner, Step};
 use crate::path::{self, TestKind};
 use crate::runner::Side;
@@ -24,7 +24,9 @@ pub struct Tree {
 
 struct Node {
     parent: NodeId,
-    /// What holds because of the way that leads here.
+    /// The parent's way that leads here.
+    way: u32,
+    /// What holds because of it.
     held: Option<Expr>,
     /// The first run that came here, or one that came further.
     run: RunId,
@@ -73,6 +75,9 @@ pub struct Decision {
     pub contexts: [Context; 2],
     /// Number of decisions before it.
     pub depth: u32,
+    /// How many of them were made at the same place.
+    pub visits: u32,
+    pub echoes: Echoes,
     pub subject: Expr,
     pub ways: Vec<Way>,
     /// For fixed values: how often another value was asked for.
@@ -112,6 +117,8 @@ pub struct Inserted {
     pub decisions: Vec<NodeId>,
     /// Ways taken for the first time.
     pub taken: Vec<(NodeId, usize)>,
+    /// One of them is like none taken before; not for the tree to say.
+    pub is_news: bool,
     /// The run did not decide what the tree says it must.
     pub inconsistent: bool,
     /// The run went where a guide is certain that no difference can come from.
@@ -124,6 +131,7 @@ impl Tree {
     pub fn new() -> Tree {
         let root = Node {
             parent: Tree::ROOT,
+            way: 0,
             held: None,
             run: RunId(0),
             difference: None,
@@ -165,6 +173,12 @@ impl Tree {
     /// it went.
     pub fn difference_before(&self, node: NodeId) -> Option<(NodeId, u32)> {
         self.node(node).difference
+    }
+
+    /// The decision before a node, and the way it went.
+    pub fn before(&self, node: NodeId) -> Option<(NodeId, usize)> {
+        let this = self.node(node);
+        this.held.map(|_| (this.parent, this.way as usize))
     }
 
     /// Everything that holds at a node, from the root on, each with whether it
@@ -295,6 +309,7 @@ impl Tree {
             is_new: false,
             decisions: Vec::new(),
             taken: Vec::new(),
+            is_news: false,
             inconsistent: false,
             discarded: false,
         };
@@ -432,6 +447,8 @@ impl Tree {
             caller: step.test.caller,
             contexts: step.contexts,
             depth: self.node(node).depth,
+            visits: step.visits,
+            echoes: step.echoes,
             subject: step.test.subject,
             ways: alternatives.into_iter().map(way).collect(),
             attempts: 0,
@@ -461,6 +478,7 @@ impl Tree {
         let child = NodeId(u32::try_from(self.nodes.len()).expect("fewer than 2^32 nodes"));
         self.nodes.push(Node {
             parent: node,
+            way: way as u32,
             held: Some(held),
             run,
             difference,

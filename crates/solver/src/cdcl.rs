@@ -57,6 +57,8 @@ pub(crate) struct Cdcl {
     /// Set when the clauses alone contradict each other.
     contradiction: bool,
     core: Vec<i32>,
+    /// Assignments whose consequences were looked at, ever.
+    pub work: u64,
 }
 
 impl Cdcl {
@@ -80,6 +82,7 @@ impl Cdcl {
             question: 0,
             contradiction: false,
             core: Vec::new(),
+            work: 0,
         };
         // Variables are numbered from 1.
         solver.new_variable();
@@ -227,6 +230,7 @@ impl Cdcl {
         while self.head < self.trail.len() {
             let falsified = !self.trail[self.head];
             self.head += 1;
+            self.work += 1;
             let mut list = std::mem::take(&mut self.watches[falsified.0 as usize]);
             let mut kept = 0;
             let mut conflict = None;

@@ -30,6 +30,8 @@ pub enum Answer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
     Time,
+    /// It is hard, and the solver was in a hurry.
+    Postponed,
     /// The formula or the solver's memory grew beyond the limit.
     Size,
     /// Floating point, and no external solver is configured.
@@ -48,6 +50,7 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Reason::Time => write!(f, "time limit reached"),
+            Reason::Postponed => write!(f, "it is hard, and has been put off"),
             Reason::Size => write!(f, "size limit reached"),
             Reason::Float => {
                 write!(

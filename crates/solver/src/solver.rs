@@ -53,6 +53,12 @@ impl Solver {
         &self.settings
     }
 
+    /// Whether questions that turn out to be hard are put off, with `Reason::Postponed`, rather
+    /// than worked on until the time limit.
+    pub fn hurry(&mut self, hurries: bool) {
+        self.embedded.hurries = hurries;
+    }
+
     pub fn statistics(&self) -> &Statistics {
         &self.statistics
     }
@@ -270,7 +276,11 @@ impl Solver {
             let answer = timed(&mut statistics.embedded, || {
                 self.embedded.attempt(arena, trial, task)
             });
+            statistics.work = self.embedded.work;
             verdict = answer.unwrap_or(Verdict::Unknown(Reason::Float));
+            if matches!(verdict, Verdict::Unknown(Reason::Postponed)) {
+                return verdict;
+            }
             if let Verdict::Sat(values) = &mut verdict {
                 minimise(arena, trial, task, values);
             }

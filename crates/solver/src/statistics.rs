@@ -20,6 +20,9 @@ pub struct Statistics {
     pub reuse: Share,
     pub values: Share,
     pub embedded: Share,
+    /// What the embedded solver did, in assignments looked at: the same for the same
+    /// questions, unlike its time.
+    pub work: u64,
     pub external: Share,
     /// Checks of models by the reference evaluator.
     pub checking: Share,

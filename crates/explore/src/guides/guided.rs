@@ -53,8 +53,11 @@ const TURN: u32 = 32;
 const PATIENCE: u32 = 1024;
 /// Ranks of flips that lead to other targets than the one whose turn it is.
 const LATER: u32 = 1 << 29;
-/// Ranks of flips that lead to no target.
-const LAST: u32 = 1 << 30;
+
+/// Added to the ranks of flips before a change.
+const BEFORE: u32 = 2;
+/// Ranks of flips that lead to what the inputs given have run.
+const COVERED: u32 = 4;
 
 pub struct Guided {
     tables: Tables,
@@ -146,14 +149,17 @@ impl Guided {
     /// How good a flip is for a target; smaller is better.
     fn rank(&mut self, target: usize, flip: &Flip) -> Option<u32> {
         let Target { side, goal, .. } = self.tables.targets[target];
-        let place = self.place(side, flip)?;
         let context = flip.contexts[side.index()];
         self.situation(target, context);
         let plan = &self.tables.sides[side.index()].plan;
         let situation = &self.situations[&(target, context)];
         let tests = &self.tests[side.index()];
-        let key = plan.judge(goal, place, situation, |guard| tests.is_stuck(guard));
-        key.map(|key| key.rank())
+        let places = self.place(side, flip).into_iter();
+        let places = places.chain(echoes(side, flip));
+        let keys = places.filter_map(|place| {
+            plan.judge(goal, place, situation, |guard| tests.is_stuck(guard))
+        });
+        keys.min().map(|key| key.rank())
     }
 
     /// What is to be done for a target.
@@ -166,18 +172,18 @@ impl Guided {
             .or_insert_with(|| plan.situation(goal, &contexts.get(context).values))
     }
 
-    fn entered_change(&self, flip: &Flip) -> bool {
+    fn entered_change(&self, contexts: [Context; 2]) -> bool {
         Side::BOTH.into_iter().any(|side| {
             let at = side.index();
-            self.contexts[at].get(flip.contexts[at]).changed
+            self.contexts[at].get(contexts[at]).changed
         })
     }
 
     /// How many blocks in which something was changed have run.
-    fn changed_blocks(&self, flip: &Flip) -> u32 {
+    fn changed_blocks(&self, contexts: [Context; 2]) -> u32 {
         let most = Side::BOTH.into_iter().map(|side| {
             let at = side.index();
-            self.contexts[at].get(flip.contexts[at]).ran.len()
+            self.contexts[at].get(contexts[at]).ran.len()
         });
         most.max().unwrap_or(0).min(u8::MAX.into()) as u32
     }
@@ -196,7 +202,7 @@ impl Guided {
             // Inside the library, as called by base; head has come here in the same way.
             _ => true,
         };
-        if !alike || self.entered_change(flip) {
+        if !alike || self.entered_change(flip.contexts) {
             return None;
         }
         let mut before = false;
@@ -313,17 +319,19 @@ impl Guided {
         if let Some(rank) = nearest {
             return reach(LATER + rank.min(LATER - 1));
         }
-        match (missing.is_empty(), self.entered_change(flip)) {
-            // What a change did may show up behind it, and the more so the more of it ran.
-            (_, true) => Advice::Try {
-                rank: 1 + u32::from(u8::MAX) - self.changed_blocks(flip),
-                bucket: Some(Bucket::Use),
-            },
-            (false, false) => reach(LAST),
-            (true, false) => Advice::Try {
-                rank: self.is_covered(flip).into(),
-                bucket: None,
-            },
+        // What a change did may show up behind it, and the more so the more of it ran; what was
+        // decided before it may let it do something else.
+        for (contexts, before) in [(flip.contexts, 0), (flip.ends, BEFORE)] {
+            if self.entered_change(contexts) {
+                return Advice::Try {
+                    rank: before + u32::from(u8::MAX) - self.changed_blocks(contexts),
+                    bucket: Some(Bucket::Use),
+                };
+            }
+        }
+        Advice::Try {
+            rank: u32::from(self.is_covered(flip)) * COVERED,
+            bucket: None,
         }
     }
 
@@ -396,6 +404,18 @@ impl Tests {
     fn see(&mut self, site: u32) -> bool {
         self.guards.contains(&site) && self.symbolic.insert(site)
     }
+}
+
+/// The later branches that a flip decides as well: what is checked first is often used only then.
+fn echoes(side: Side, flip: &Flip) -> impl Iterator<Item = Place> {
+    let branch = flip.kind == TestKind::Branch;
+    let echoes = flip.echoes.into_iter().flatten();
+    let own = echoes.filter(move |echo| branch && echo.side == side);
+    own.map(|echo| Place {
+        site: echo.site,
+        caller: echo.caller,
+        side: Some(u32::from(echo.outcome == 1)),
+    })
 }
 
 fn plain(bucket: Option<Bucket>) -> Advice {
@@ -495,6 +515,11 @@ impl Guide for Guided {
 
     fn epoch(&self) -> u64 {
         self.epoch
+    }
+
+    fn only_flips(&self) -> bool {
+        // Published orders are taken by their word.
+        self.choice.order.is_some()
     }
 
     fn is_mistaken(&self) -> bool {

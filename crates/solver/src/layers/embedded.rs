@@ -32,6 +32,10 @@ const MAX_QUICK_VARIABLES: usize = 2_000_000;
 const MAX_QUICK_SIZE: usize = 40_000_000;
 /// Conflicts after which a question counts as hard.
 const QUICK_CONFLICTS: u64 = 2_000;
+const HURRIED_CONFLICTS: u64 = 500;
+
+/// What a hard question counts for, besides what was done to find out that it is.
+const HARD: u64 = 1_000_000;
 
 pub(crate) struct Embedded {
     blaster: Blaster,
@@ -41,6 +45,10 @@ pub(crate) struct Embedded {
     clock: u64,
     /// Variables of one instance.
     size_limit: usize,
+    /// How much was done, in assignments looked at.
+    pub work: u64,
+    /// Hard questions are put off.
+    pub hurries: bool,
 }
 
 /// A question as gates.
@@ -59,6 +67,8 @@ impl Embedded {
             instances: FxHashMap::default(),
             clock: 0,
             size_limit,
+            work: 0,
+            hurries: false,
         }
     }
 
@@ -73,6 +83,10 @@ impl Embedded {
         if let Some(verdict) = self.ask_quick(arena, task, &wired)? {
             return Ok(verdict);
         }
+        if self.hurries {
+            return Ok(Verdict::Unknown(Reason::Postponed));
+        }
+        self.work += HARD;
         self.ask_cadical(arena, task, &wired)
     }
 
@@ -126,8 +140,16 @@ impl Embedded {
             return Err(NoGates::TooLarge);
         }
         let inputs = known_inputs(wired, encoding);
+        let before = solver.work;
+        let conflicts = if self.hurries {
+            HURRIED_CONFLICTS
+        } else {
+            QUICK_CONFLICTS
+        };
+        let answer = solver.solve(&assumptions, &inputs, conflicts, task.deadline);
+        self.work += solver.work - before;
         Ok(
-            match solver.solve(&assumptions, &inputs, QUICK_CONFLICTS, task.deadline) {
+            match answer {
                 Quick::Sat => {
                     let value = |bit| {
                         encoding
@@ -271,7 +293,12 @@ impl Layer for Embedded {
     }
 
     fn reset(&mut self) {
-        *self = Embedded::new(self.size_limit);
+        let Embedded { work, hurries, .. } = *self;
+        *self = Embedded {
+            work,
+            hurries,
+            ..Embedded::new(self.size_limit)
+        };
     }
 }
 

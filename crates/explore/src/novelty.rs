@@ -1,0 +1,142 @@
+//! How well known the places are that tasks lead to.
+//!
+//! A side of a branch that no path has taken is news. So is one taken for the fifth
+//! time in a loop if no path has come round so often, and one taken right after
+//! another side that it never followed. Which of two tasks is the better news is
+//! told by how often paths were seen to do the like.
+
+use crate::frontier::Task;
+use crate::runner::Side;
+use crate::state::State;
+use crate::tree::NodeId;
+use changeling_solver::Var;
+use std::collections::HashMap;
+
+/// Version, site, calling site, outcome.
+pub type SideOfBranch = (Side, u32, u32, u64);
+
+/// A side of a branch, and how often the branch was come to before, roughly.
+type Turn = (SideOfBranch, u32);
+
+/// How often paths did things in a new way.
+#[derive(Default)]
+pub struct Familiar {
+    /// Took a side, by how the versions had parted before.
+    taken: HashMap<(Option<SideOfBranch>, SideOfBranch), u32>,
+    /// Took a side after coming to its branch so often.
+    turns: HashMap<Turn, u32>,
+    /// Took a side right after another one.
+    steps: HashMap<(Option<Turn>, Turn), u32>,
+    /// Took a side of a branch that only one version has there.
+    parted: HashMap<SideOfBranch, u32>,
+}
+
+/// What one step of familiarity weighs.
+pub const NEWS: u32 = 64;
+
+/// Other bytes are tried before other lengths, as long as both are equally new.
+const RESIZED: u32 = 32;
+
+impl State {
+    /// How well known the place is that a task leads to; smaller is newer.
+    pub fn novelty(&self, task: &Task) -> u32 {
+        match *task {
+            Task::Flip { node, way } => self.novelty_of(node, way as usize),
+            // The way is known, what comes after it is not.
+            Task::Carry { node, way, .. } => NEWS + self.novelty_of(node, way as usize) / 2,
+            Task::Out { .. } | Task::Another { .. } | Task::Vary => 0,
+        }
+    }
+
+    fn novelty_of(&self, node: NodeId, way: usize) -> u32 {
+        let context = self.context(node);
+        let before = self.turn_before(node);
+        let familiar = &self.familiar;
+        let known = self.turns(node, way).map(|turn| {
+            let taken = familiar.taken.contains_key(&(context, turn.0));
+            let times = familiar.turns.get(&turn);
+            let steps = familiar.steps.get(&(before, turn));
+            u32::from(taken) + roughly(times) + roughly(steps)
+        });
+        let known = known.min().unwrap_or(0);
+        let parted = context.and_then(|context| familiar.parted.get(&context));
+        known * NEWS + roughly(parted) + u32::from(self.only_resizes(node, way)) * RESIZED
+    }
+
+    /// A way was taken for the first time. Whether the like was never done before.
+    pub fn count_taken(&mut self, node: NodeId, way: usize) -> bool {
+        let context = self.context(node);
+        let before = self.turn_before(node);
+        let turns: Vec<Turn> = self.turns(node, way).collect();
+        let familiar = &mut self.familiar;
+        let mut is_new = false;
+        for turn in turns {
+            is_new |= !familiar.turns.contains_key(&turn);
+            *familiar.taken.entry((context, turn.0)).or_default() += 1;
+            *familiar.turns.entry(turn).or_default() += 1;
+            *familiar.steps.entry((before, turn)).or_default() += 1;
+        }
+        is_new
+    }
+
+    /// A run took a side of a branch that only one version has there.
+    pub fn count_parting(&mut self, side: SideOfBranch) {
+        *self.familiar.parted.entry(side).or_default() += 1;
+    }
+
+    /// Whether a way asks for nothing but another length of a stream.
+    pub fn only_resizes(&self, node: NodeId, way: usize) -> bool {
+        let decision = self.tree.decision(node);
+        let held = decision
+            .and_then(|decision| decision.ways.get(way))
+            .map(|way| way.held);
+        held.is_some_and(|held| {
+            self.arena.variable_count(held) == 1
+                && matches!(self.arena.variables(held)[0], Var::Length { .. })
+        })
+    }
+
+    /// How the versions parted last before a node.
+    fn context(&self, node: NodeId) -> Option<SideOfBranch> {
+        let (node, way) = self.tree.difference_before(node)?;
+        self.turns(node, way as usize).next().map(|(side, _)| side)
+    }
+
+    /// What was decided last before a node.
+    fn turn_before(&self, node: NodeId) -> Option<Turn> {
+        let (node, way) = self.tree.before(node)?;
+        self.turns(node, way).next()
+    }
+
+    /// A way of a decision as each version that takes it has it.
+    fn turns(&self, node: NodeId, way: usize) -> impl Iterator<Item = Turn> + '_ {
+        let decision = self.tree.decision(node).into_iter();
+        decision.flat_map(move |decision| {
+            let owners = Side::BOTH.into_iter();
+            owners
+                .filter(|side| decision.owner.includes(*side))
+                .map(move |side| {
+                    let site = decision.sites[side.index()];
+                    let outcome = decision.ways[way].outcome;
+                    ((side, site, decision.caller, outcome), rounds(decision.visits))
+                })
+        })
+    }
+}
+
+/// Counts are rough, so that old tasks are not overtaken for ever.
+fn roughly(times: Option<&u32>) -> u32 {
+    let log = times.and_then(|times| times.checked_ilog2());
+    log.map_or(0, |log| log + 1)
+}
+
+/// Each of the first rounds of a loop is one of its own; later on there are two for each
+/// doubling.
+fn rounds(visits: u32) -> u32 {
+    const EXACT: u32 = 8;
+    if visits < EXACT {
+        return visits;
+    }
+    let log = visits.ilog2();
+    EXACT + 2 * log + (visits >> (log - 1) & 1)
+}

@@ -1,0 +1,150 @@
+//! Inputs made from others by moving bytes about.
+//!
+//! Flipping a decision changes bytes where they stand. What it can hardly do is to put
+//! something in between: `1+2` becomes `1+(2)` only by way of inputs that mean
+//! something else. Pieces of inputs that showed something new are therefore also
+//! put together at random; what comes of it is run and learnt from like any other.
+
+use crate::frontier::Random;
+use crate::state::State;
+use crate::tree::RunId;
+use changeling_trace::input::{Input, Stream};
+
+/// Runs that are worth varying.
+pub struct Pool {
+    /// By promise: the versions part, a change was entered, something else was new.
+    tiers: [Vec<RunId>; 3],
+    random: Random,
+}
+
+impl Pool {
+    pub fn new(seed: u64) -> Pool {
+        Pool {
+            tiers: Default::default(),
+            random: Random::new(seed),
+        }
+    }
+
+    /// Mostly one of the most promising, and among these one of the latest.
+    fn choose(&mut self) -> Option<RunId> {
+        let waiting = self.tiers.iter().filter(|tier| !tier.is_empty());
+        let waiting: Vec<&Vec<RunId>> = waiting.collect();
+        let last = waiting.len().checked_sub(1)?;
+        let tier = (0..last).find(|_| self.random.below(2) == 0);
+        let tier = waiting[tier.unwrap_or(last)];
+        let from = match self.random.below(2) {
+            0 => tier.len().saturating_sub(LATEST),
+            _ => 0,
+        };
+        Some(tier[from + self.random.below(tier.len() - from)])
+    }
+}
+
+const LATEST: usize = 16;
+/// How many changes are made to an input at once.
+const MOST_EDITS: usize = 4;
+/// The longest piece that is moved.
+const LONGEST: usize = 8;
+/// Inputs that are not looked at twice before something else is done.
+const TRIES: usize = 8;
+
+impl State {
+    /// A run is worth varying. It did something that none had done before.
+    pub fn pool_run(&mut self, run: RunId) {
+        let tier = if self.corpus[run.0 as usize].parting.is_some() {
+            0
+        } else if self.entered_change(run) {
+            1
+        } else {
+            2
+        };
+        self.pool.tiers[tier].push(run);
+    }
+
+    /// An input that was not run before.
+    pub fn variation(&mut self) -> Option<Input> {
+        for _ in 0..TRIES {
+            let run = self.pool.choose()?;
+            let other = match self.pool.random.below(2) {
+                0 => self.pool.choose()?,
+                _ => RunId(self.pool.random.below(self.corpus.len()) as u32),
+            };
+            let input = |run: RunId| &self.corpus[run.0 as usize].input;
+            let varied = vary(input(run), input(other), &mut self.pool.random);
+            if self.known(&varied).is_none() {
+                return Some(varied);
+            }
+        }
+        None
+    }
+}
+
+fn vary(input: &Input, other: &Input, random: &mut Random) -> Input {
+    let mut varied = input.clone();
+    let symbolic: Vec<usize> = (0..varied.streams.len())
+        .filter(|at| varied.streams[*at].capacity > 0)
+        .collect();
+    if symbolic.is_empty() {
+        return varied;
+    }
+    for _ in 0..=random.below(MOST_EDITS) {
+        let at = symbolic[random.below(symbolic.len())];
+        // Pieces may come from another stream: names and values are often repeated.
+        let from = match random.below(4) {
+            0 => symbolic[random.below(symbolic.len())],
+            _ => at,
+        };
+        edit(&mut varied.streams[at], &other.streams[from].bytes, random);
+    }
+    varied.normalise();
+    varied
+}
+
+fn edit(stream: &mut Stream, other: &[u8], random: &mut Random) {
+    let bytes = &mut stream.bytes;
+    let at = random.below(bytes.len() + 1);
+    match random.below(8) {
+        // A piece of another input is put in,
+        0..3 => {
+            let piece = piece(other, random);
+            bytes.splice(at..at, piece);
+        }
+        // or put in place of what is there,
+        3 => {
+            let piece = piece(other, random);
+            let end = bytes.len().min(at + piece.len());
+            bytes.splice(at..end, piece);
+        }
+        // something is said twice,
+        4 => {
+            let piece = piece(bytes, random);
+            bytes.splice(at..at, piece);
+        }
+        // or left out,
+        5 => {
+            let end = bytes.len().min(at + 1 + random.below(LONGEST / 2));
+            bytes.drain(at..end);
+        }
+        // or is slightly other.
+        6 => {
+            if let Some(byte) = bytes.get_mut(at) {
+                *byte = byte.wrapping_add([1, 255, 16, 240][random.below(4)]);
+            }
+        }
+        _ => {
+            let byte = piece(other, random).first().copied();
+            if let (Some(place), Some(byte)) = (bytes.get_mut(at), byte) {
+                *place = byte;
+            }
+        }
+    }
+    bytes.truncate(stream.capacity);
+}
+
+fn piece(bytes: &[u8], random: &mut Random) -> Vec<u8> {
+    let start = random.below(bytes.len());
+    // Short ones are the more useful.
+    let most = 1 + random.below(LONGEST);
+    let length = 1 + random.below(most);
+    bytes.iter().skip(start).take(length).copied().collect()
+}
