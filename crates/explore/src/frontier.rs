@@ -71,8 +71,9 @@ impl Bucket {
             Bucket::Sequence => 6.0,
             Bucket::Reach => 5.0,
             Bucket::Explore => 4.0,
-            Bucket::Vary => 3.0,
-            Bucket::Displaced | Bucket::Hard => 1.0,
+            Bucket::Vary => 4.0,
+            Bucket::Displaced => 1.0,
+            Bucket::Hard => 0.3,
         }
     }
 }
@@ -102,7 +103,7 @@ pub struct Cost {
 }
 
 /// What a SAT solver does in about the time of a run.
-const WORK_OF_A_RUN: f64 = 20_000.0;
+const WORK_OF_A_RUN: f64 = 5_000.0;
 
 impl Cost {
     /// In runs.
@@ -137,7 +138,7 @@ impl Frontier {
     pub fn new(seed: u64) -> Frontier {
         Frontier {
             buckets: Default::default(),
-            credit: [0.0; BUCKETS],
+            credit: Bucket::ALL.map(start),
             success: [0.0; BUCKETS],
             arrivals: 0,
             runs: 0,
@@ -238,7 +239,7 @@ impl Frontier {
         for bucket in Bucket::ALL {
             let i = bucket as usize;
             if !self.has(bucket) {
-                self.credit[i] = 0.0;
+                self.credit[i] = start(bucket);
             } else {
                 self.credit[i] += price * self.weight(bucket) / total;
             }
@@ -249,8 +250,12 @@ impl Frontier {
     fn choose(&mut self) -> Option<Bucket> {
         let waiting: Vec<Bucket> = self.waiting().collect();
         // One run in ten goes where the weights would not: greed has traps.
-        if self.runs % 10 == 9 && !waiting.is_empty() {
-            return Some(waiting[self.random.below(waiting.len())]);
+        if self.runs % 10 == 9 {
+            let cheap = waiting.iter().filter(|bucket| **bucket != Bucket::Hard);
+            let cheap: Vec<Bucket> = cheap.copied().collect();
+            if !cheap.is_empty() {
+                return Some(cheap[self.random.below(cheap.len())]);
+            }
         }
         let due = |bucket: &Bucket| {
             self.credit[*bucket as usize] + self.weight(*bucket) / Bucket::Out.weight()
@@ -261,14 +266,12 @@ impl Frontier {
     }
 
     fn waiting(&self) -> impl Iterator<Item = Bucket> + '_ {
-        Bucket::ALL
-            .into_iter()
-            .filter(|bucket| self.has(*bucket))
+        Bucket::ALL.into_iter().filter(|bucket| self.has(*bucket))
     }
 
     fn has(&self, bucket: Bucket) -> bool {
         match bucket {
-            Bucket::Vary => self.varies && !self.is_empty(),
+            Bucket::Vary => self.varies && self.runs >= FLIPS_FIRST && !self.is_empty(),
             _ => !self.buckets[bucket as usize].is_empty(),
         }
     }
@@ -282,9 +285,20 @@ impl Frontier {
     }
 }
 
-/// A rank is no wall: what lies two further comes before what was done twice as often.
+/// Runs before anything is put together at random: what few flips can show they should.
+pub const FLIPS_FIRST: u64 = 24;
+
+/// Hard questions take as long as hundreds of runs: they have to wait for the others.
+fn start(bucket: Bucket) -> f64 {
+    match bucket {
+        Bucket::Hard => -20.0,
+        _ => 0.0,
+    }
+}
+
+/// A rank is no wall: what lies a little further comes before what was done twice as often.
 fn order(rank: u32, novelty: u32) -> u32 {
-    rank.saturating_add(2 * (novelty / NEWS))
+    rank.saturating_add(4 * (novelty / NEWS))
 }
 
 /// A small generator of random numbers: same seed, same numbers, everywhere.

@@ -25,22 +25,7 @@ pub struct Flip {
     pub ends: [Context; 2],
     /// Number of decisions before it.
     pub depth: u32,
-    pub echoes: Echoes,
 }
-
-/// A later branch of the same path with the same condition: whoever decides the first one has
-/// decided this one too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Echo {
-    pub side: Side,
-    pub site: u32,
-    pub caller: u32,
-    /// 0 or 1, as the path has it; the other way round for a flip.
-    pub outcome: u64,
-}
-
-/// The first few of them.
-pub type Echoes = [Option<Echo>; 6];
 
 /// What a guide remembers of the blocks that a path has entered; a number of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -6,11 +6,11 @@
 //! an earlier one by being the same condition is left out, so the common prefix
 //! of both versions appears, and is stored, once.
 
-use crate::guide::{Context, Echo, Echoes};
+use crate::guide::Context;
 use crate::path::{Path, Test, TestKind};
 use crate::runner::Side;
 use changeling_solver::Expr;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Whose decision it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,7 +44,6 @@ pub struct Step {
     pub marks: [usize; 2],
     /// What the guide makes of these marks.
     pub contexts: [Context; 2],
-    pub echoes: Echoes,
 }
 
 impl Step {
@@ -63,7 +62,7 @@ impl Step {
 
 pub fn merge(base: &Path, head: &Path) -> Vec<Step> {
     let mut merging = Merging {
-        known: HashMap::new(),
+        known: HashSet::new(),
         visits: HashMap::new(),
         steps: Vec::new(),
         paths: [base, head],
@@ -72,8 +71,8 @@ pub fn merge(base: &Path, head: &Path) -> Vec<Step> {
     let mut base = base.tests.as_slice();
     let mut head = head.tests.as_slice();
     loop {
-        base = merging.skip_known(Side::Base, base);
-        head = merging.skip_known(Side::Head, head);
+        base = merging.skip_known(base);
+        head = merging.skip_known(head);
         merging.pass_marks([base.len(), head.len()]);
         match (base.split_first(), head.split_first()) {
             (None, None) => return merging.steps,
@@ -84,12 +83,12 @@ pub fn merge(base: &Path, head: &Path) -> Vec<Step> {
             (b, h) => {
                 if let Some((b, rest)) = b {
                     merging.push(Owner::One(Side::Base), b, [b.site, 0]);
-                    base = merging.skip_known(Side::Base, rest);
+                    base = merging.skip_known(rest);
                     merging.pass_marks([base.len(), head.len()]);
                 }
                 // Base's decision may be that of head too.
                 if let Some((h, rest)) = h
-                    && !merging.known.contains_key(&h.held)
+                    && !merging.known.contains(&h.held)
                 {
                     merging.push(Owner::One(Side::Head), h, [0, h.site]);
                     head = rest;
@@ -100,8 +99,7 @@ pub fn merge(base: &Path, head: &Path) -> Vec<Step> {
 }
 
 struct Merging<'a> {
-    /// By what holds: the step that decides it.
-    known: HashMap<Expr, usize>,
+    known: HashSet<Expr>,
     /// By owner, site and calling site.
     visits: HashMap<(Owner, u32, u32), u32>,
     steps: Vec<Step>,
@@ -121,35 +119,17 @@ impl Merging<'_> {
         }
     }
 
-    fn skip_known<'a>(&mut self, side: Side, mut tests: &'a [Test]) -> &'a [Test] {
+    fn skip_known<'a>(&self, mut tests: &'a [Test]) -> &'a [Test] {
         while let Some((first, rest)) = tests.split_first()
-            && let Some(&step) = self.known.get(&first.held)
+            && self.known.contains(&first.held)
         {
-            self.echo(step, side, first);
             tests = rest;
         }
         tests
     }
 
-    fn echo(&mut self, step: usize, side: Side, test: &Test) {
-        let step = &mut self.steps[step];
-        let echo = Echo {
-            side,
-            site: test.site,
-            caller: test.caller,
-            outcome: test.outcome,
-        };
-        if test.kind != TestKind::Branch || step.test.site == test.site {
-            return;
-        }
-        let mut places = step.echoes.iter_mut();
-        if let Some(place) = places.find(|place| place.is_none_or(|known| known == echo)) {
-            *place = Some(echo);
-        }
-    }
-
     fn push(&mut self, owner: Owner, test: &Test, sites: [u32; 2]) {
-        self.known.insert(test.held, self.steps.len());
+        self.known.insert(test.held);
         let visits = self.visits.entry((owner, test.site, test.caller));
         let visits = visits.or_default();
         self.steps.push(Step {
@@ -159,7 +139,6 @@ impl Merging<'_> {
             visits: *visits,
             marks: self.marks,
             contexts: [Context::default(); 2],
-            echoes: Echoes::default(),
         });
         *visits += 1;
     }

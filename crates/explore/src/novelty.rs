@@ -15,14 +15,18 @@ use std::collections::HashMap;
 /// Version, site, calling site, outcome.
 pub type SideOfBranch = (Side, u32, u32, u64);
 
-/// A side of a branch, and how often the branch was come to before, roughly.
-type Turn = (SideOfBranch, u32);
+/// A side of a branch for a condition of a certain shape. In a function such as
+/// `take(text, wanted)`, `wanted` may tell more than the branch.
+type Test = (SideOfBranch, u64);
+
+/// And how often the branch was come to before, roughly.
+type Turn = (Test, u32);
 
 /// How often paths did things in a new way.
 #[derive(Default)]
 pub struct Familiar {
     /// Took a side, by how the versions had parted before.
-    taken: HashMap<(Option<SideOfBranch>, SideOfBranch), u32>,
+    taken: HashMap<(Option<SideOfBranch>, Test), u32>,
     /// Took a side after coming to its branch so often.
     turns: HashMap<Turn, u32>,
     /// Took a side right after another one.
@@ -99,7 +103,8 @@ impl State {
     /// How the versions parted last before a node.
     fn context(&self, node: NodeId) -> Option<SideOfBranch> {
         let (node, way) = self.tree.difference_before(node)?;
-        self.turns(node, way as usize).next().map(|(side, _)| side)
+        let turn = self.turns(node, way as usize).next();
+        turn.map(|((side, _), _)| side)
     }
 
     /// What was decided last before a node.
@@ -118,7 +123,8 @@ impl State {
                 .map(move |side| {
                     let site = decision.sites[side.index()];
                     let outcome = decision.ways[way].outcome;
-                    ((side, site, decision.caller, outcome), rounds(decision.visits))
+                    let side = (side, site, decision.caller, outcome);
+                    ((side, decision.shape), rounds(decision.visits))
                 })
         })
     }
@@ -130,13 +136,11 @@ fn roughly(times: Option<&u32>) -> u32 {
     log.map_or(0, |log| log + 1)
 }
 
-/// Each of the first rounds of a loop is one of its own; later on there are two for each
-/// doubling.
+/// Each of the first rounds of a loop is one of its own.
 fn rounds(visits: u32) -> u32 {
-    const EXACT: u32 = 8;
-    if visits < EXACT {
-        return visits;
+    const EXACT: u32 = 4;
+    match visits {
+        0..EXACT => visits,
+        _ => EXACT + (visits / EXACT).ilog2(),
     }
-    let log = visits.ilog2();
-    EXACT + 2 * log + (visits >> (log - 1) & 1)
 }

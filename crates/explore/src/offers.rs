@@ -61,15 +61,14 @@ impl State {
 
     /// A run saw something new: what others did at the decisions on its way is worth doing
     /// with its bytes as well.
-    pub fn carry_over(&mut self, run: RunId, end: NodeId) {
+    pub fn carry_over(&mut self, run: RunId) {
         let mut offers = Vec::new();
-        let mut current = end;
+        let mut current = self.corpus[run.0 as usize].end;
         while let Some((node, taken)) = self.tree.before(current) {
             if let Some(decision) = self.tree.decision(node) {
                 let ways = decision.ways.iter().enumerate();
-                let others = ways.filter(|(at, way)| {
-                    *at != taken && matches!(way.state, WayState::Taken(_))
-                });
+                let others = ways
+                    .filter(|(at, way)| *at != taken && matches!(way.state, WayState::Taken(_)));
                 offers.extend(others.map(|(at, _)| (node, at as u32)));
             }
             current = node;
@@ -119,6 +118,9 @@ impl State {
                     way: at as u32,
                 };
                 let novelty = self.novelty(&task);
+                if bucket == Some(Bucket::Reach) {
+                    self.nearest = self.nearest.min(rank);
+                }
                 self.frontier
                     .push(bucket.unwrap_or(usual), rank, novelty, task);
                 return;
@@ -156,7 +158,6 @@ impl State {
             contexts,
             ends: self.corpus[self.tree.run(node).0 as usize].contexts,
             depth: decision.depth,
-            echoes: decision.echoes,
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::difference::{Kind, classify};
 use crate::findings::Findings;
-use crate::frontier::{Bucket, Cost, Frontier, Task};
+use crate::frontier::{Bucket, Cost, FLIPS_FIRST, Frontier, Task};
 use crate::gap::{Account, Gap, Place};
 use crate::guide::{Context, Guide, RunFacts};
 use crate::merge::{self, Owner};
@@ -49,6 +49,10 @@ pub(crate) struct State {
     paths: [HashSet<u64>; 2],
     pub familiar: Familiar,
     pub pool: Pool,
+    /// Runs that saw something new, whose bytes have not been offered to others yet.
+    carriers: Vec<RunId>,
+    /// The best rank of the flips offered last that lead to a target.
+    pub nearest: u32,
     /// Of the guide, when everything that waits was ranked.
     epoch: u64,
     /// The guide has turned out to be mistaken.
@@ -124,6 +128,8 @@ impl State {
             paths: [HashSet::new(), HashSet::new()],
             familiar: Familiar::default(),
             pool: Pool::new(seed),
+            carriers: Vec::new(),
+            nearest: u32::MAX,
             epoch: 0,
             distrusted: false,
         }
@@ -182,8 +188,13 @@ impl State {
                 if let Some(origin) = origin {
                     self.check_promise(&origin, &inserted);
                 }
-                if new_blocks || inserted.is_news && self.entered_change(run) {
-                    self.carry_over(run, inserted.end);
+                if new_blocks {
+                    self.carriers.push(run);
+                }
+                if self.stats.runs > FLIPS_FIRST {
+                    for run in std::mem::take(&mut self.carriers) {
+                        self.carry_over(run);
+                    }
                 }
                 (inserted.is_new, inserted.discarded)
             }
@@ -244,10 +255,6 @@ impl State {
         for (node, way) in inserted.taken.clone() {
             inserted.is_news |= self.count_taken(node, way);
         }
-        if inserted.is_news && !self.guide.only_flips() {
-            self.pool_run(run);
-            self.frontier.varies = true;
-        }
         self.stats.concretizations += base.concretizations + head.concretizations;
         if inserted.is_new {
             self.new_pair(run, inserted.end, [&base, &head], differs)?;
@@ -270,8 +277,13 @@ impl State {
             given,
             marks_cut: base.marks_cut || head.marks_cut,
         });
+        self.nearest = u32::MAX;
         for &node in &inserted.decisions {
             self.enqueue(node);
+        }
+        if inserted.is_news && !self.guide.only_flips() {
+            self.pool_run(run, self.nearest);
+            self.frontier.varies = true;
         }
         if self.guide.is_mistaken() && !std::mem::replace(&mut self.distrusted, true) {
             self.take_back();

@@ -1,7 +1,7 @@
 //! The tree of all pairs of paths seen so far, and what is known about the
 //! sides not taken.
 
-use crate::guide::{Context, Echoes};
+use crate::guide::Context;
 use crate::merge::{Owner, Step};
 use crate::path::{self, TestKind};
 use crate::runner::Side;
@@ -77,7 +77,8 @@ pub struct Decision {
     pub depth: u32,
     /// How many of them were made at the same place.
     pub visits: u32,
-    pub echoes: Echoes,
+    /// What is tested, whichever bytes it is tested of; 0 if it is too much to tell.
+    pub shape: u64,
     pub subject: Expr,
     pub ways: Vec<Way>,
     /// For fixed values: how often another value was asked for.
@@ -124,6 +125,9 @@ pub struct Inserted {
     /// The run went where a guide is certain that no difference can come from.
     pub discarded: bool,
 }
+
+/// Conditions with more operators and operands than this are all alike.
+const TELLING: usize = 12;
 
 impl Tree {
     pub const ROOT: NodeId = NodeId(0);
@@ -448,7 +452,7 @@ impl Tree {
             contexts: step.contexts,
             depth: self.node(node).depth,
             visits: step.visits,
-            echoes: step.echoes,
+            shape: arena.shape(step.test.subject, TELLING).unwrap_or(0),
             subject: step.test.subject,
             ways: alternatives.into_iter().map(way).collect(),
             attempts: 0,

@@ -12,8 +12,11 @@ use changeling_trace::input::{Input, Stream};
 
 /// Runs that are worth varying.
 pub struct Pool {
-    /// By promise: the versions part, a change was entered, something else was new.
-    tiers: [Vec<RunId>; 3],
+    /// By promise: the versions part, a change was entered, the guide sees a target from here
+    /// as near as ever, something else was new.
+    tiers: [Vec<RunId>; 4],
+    /// The best rank that led to a target.
+    nearest: u32,
     random: Random,
 }
 
@@ -21,6 +24,7 @@ impl Pool {
     pub fn new(seed: u64) -> Pool {
         Pool {
             tiers: Default::default(),
+            nearest: u32::MAX,
             random: Random::new(seed),
         }
     }
@@ -40,6 +44,13 @@ impl Pool {
     }
 }
 
+const PARTED: usize = 0;
+const ENTERED: usize = 1;
+const NEAR: usize = 2;
+const OTHERS: usize = 3;
+/// Ranks that differ by no more than this are equally near.
+const SLACK: u32 = 2;
+
 const LATEST: usize = 16;
 /// How many changes are made to an input at once.
 const MOST_EDITS: usize = 4;
@@ -49,26 +60,32 @@ const LONGEST: usize = 8;
 const TRIES: usize = 8;
 
 impl State {
-    /// A run is worth varying. It did something that none had done before.
-    pub fn pool_run(&mut self, run: RunId) {
+    /// A run is worth varying. It did something that none had done before, and came so near to
+    /// a target.
+    pub fn pool_run(&mut self, run: RunId, near: u32) {
         let tier = if self.corpus[run.0 as usize].parting.is_some() {
-            0
+            PARTED
         } else if self.entered_change(run) {
-            1
+            ENTERED
+        } else if near != u32::MAX && near <= self.pool.nearest.saturating_add(SLACK) {
+            NEAR
         } else {
-            2
+            OTHERS
         };
-        self.pool.tiers[tier].push(run);
+        let pool = &mut self.pool;
+        if tier == NEAR && near.saturating_add(SLACK) < pool.nearest {
+            let further = std::mem::take(&mut pool.tiers[NEAR]);
+            pool.tiers[OTHERS].extend(further);
+        }
+        pool.nearest = pool.nearest.min(near);
+        pool.tiers[tier].push(run);
     }
 
     /// An input that was not run before.
     pub fn variation(&mut self) -> Option<Input> {
         for _ in 0..TRIES {
             let run = self.pool.choose()?;
-            let other = match self.pool.random.below(2) {
-                0 => self.pool.choose()?,
-                _ => RunId(self.pool.random.below(self.corpus.len()) as u32),
-            };
+            let other = RunId(self.pool.random.below(self.corpus.len()) as u32);
             let input = |run: RunId| &self.corpus[run.0 as usize].input;
             let varied = vary(input(run), input(other), &mut self.pool.random);
             if self.known(&varied).is_none() {

@@ -26,6 +26,7 @@ mod path;
 mod query;
 mod record;
 mod settings;
+mod shape;
 mod simplify;
 mod smtlib;
 mod solver;

@@ -55,9 +55,9 @@ const PATIENCE: u32 = 1024;
 const LATER: u32 = 1 << 29;
 
 /// Added to the ranks of flips before a change.
-const BEFORE: u32 = 2;
+const BEFORE: u32 = 4;
 /// Ranks of flips that lead to what the inputs given have run.
-const COVERED: u32 = 4;
+const COVERED: u32 = 8;
 
 pub struct Guided {
     tables: Tables,
@@ -149,17 +149,14 @@ impl Guided {
     /// How good a flip is for a target; smaller is better.
     fn rank(&mut self, target: usize, flip: &Flip) -> Option<u32> {
         let Target { side, goal, .. } = self.tables.targets[target];
+        let place = self.place(side, flip)?;
         let context = flip.contexts[side.index()];
         self.situation(target, context);
         let plan = &self.tables.sides[side.index()].plan;
         let situation = &self.situations[&(target, context)];
         let tests = &self.tests[side.index()];
-        let places = self.place(side, flip).into_iter();
-        let places = places.chain(echoes(side, flip));
-        let keys = places.filter_map(|place| {
-            plan.judge(goal, place, situation, |guard| tests.is_stuck(guard))
-        });
-        keys.min().map(|key| key.rank())
+        let key = plan.judge(goal, place, situation, |guard| tests.is_stuck(guard));
+        key.map(|key| key.rank())
     }
 
     /// What is to be done for a target.
@@ -404,18 +401,6 @@ impl Tests {
     fn see(&mut self, site: u32) -> bool {
         self.guards.contains(&site) && self.symbolic.insert(site)
     }
-}
-
-/// The later branches that a flip decides as well: what is checked first is often used only then.
-fn echoes(side: Side, flip: &Flip) -> impl Iterator<Item = Place> {
-    let branch = flip.kind == TestKind::Branch;
-    let echoes = flip.echoes.into_iter().flatten();
-    let own = echoes.filter(move |echo| branch && echo.side == side);
-    own.map(|echo| Place {
-        site: echo.site,
-        caller: echo.caller,
-        side: Some(u32::from(echo.outcome == 1)),
-    })
 }
 
 fn plain(bucket: Option<Bucket>) -> Advice {

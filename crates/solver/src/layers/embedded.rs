@@ -35,7 +35,7 @@ const QUICK_CONFLICTS: u64 = 2_000;
 const HURRIED_CONFLICTS: u64 = 500;
 
 /// What a hard question counts for, besides what was done to find out that it is.
-const HARD: u64 = 1_000_000;
+const HARD: u64 = 10_000_000;
 
 pub(crate) struct Embedded {
     blaster: Blaster,
@@ -148,20 +148,18 @@ impl Embedded {
         };
         let answer = solver.solve(&assumptions, &inputs, conflicts, task.deadline);
         self.work += solver.work - before;
-        Ok(
-            match answer {
-                Quick::Sat => {
-                    let value = |bit| {
-                        encoding
-                            .known(bit)
-                            .and_then(|variable| solver.value(variable))
-                    };
-                    Some(Verdict::Sat(model(arena, task, wired, value)))
-                }
-                Quick::Unsat => Some(Verdict::Unsat(blame(solver.core(), &origin))),
-                Quick::Hard => None,
-            },
-        )
+        Ok(match answer {
+            Quick::Sat => {
+                let value = |bit| {
+                    encoding
+                        .known(bit)
+                        .and_then(|variable| solver.value(variable))
+                };
+                Some(Verdict::Sat(model(arena, task, wired, value)))
+            }
+            Quick::Unsat => Some(Verdict::Unsat(blame(solver.core(), &origin))),
+            Quick::Hard => None,
+        })
     }
 
     fn ask_cadical(
