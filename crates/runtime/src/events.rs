@@ -195,7 +195,12 @@ fn pin(site: u32, label: Label, value: u64) {
             break;
         }
     }
-    for bit in (0..bits).rev() {
+    pin_above(site, label, value, 0, bits);
+}
+
+/// Branches on the bits from `low` up to but not including `end`.
+pub fn pin_above(site: u32, label: Label, value: u64, low: u32, end: u32) {
+    for bit in (low..end).rev() {
         let set = value >> bit & 1;
         let test = crate::simplify::extract(label, bit, 1, set);
         unsafe { __chg_rt_branch(site, test, set as u32) };

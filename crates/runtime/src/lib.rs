@@ -14,6 +14,7 @@
 extern crate changeling_trace as trace;
 
 mod arith;
+mod copies;
 mod events;
 mod inputs;
 mod libc;
@@ -27,6 +28,7 @@ mod simplify;
 mod state;
 mod table;
 mod wide;
+mod windows;
 
 #[cfg(feature = "embedded")]
 #[panic_handler]
