@@ -1,7 +1,7 @@
 //! Copies of blocks from or to symbolic addresses: pieces that fit a register, one after the other.
 
 use crate::memory::{__chg_rt_load_at, __chg_rt_store_at, read_value};
-use crate::{events, shadow, simplify};
+use crate::{events, pins, shadow, simplify};
 use trace::event::LossReason;
 use trace::node::{Label, Op};
 
@@ -19,6 +19,16 @@ pub unsafe extern "C" fn __chg_rt_copy_at(
     bytes: u64,
     site: u32,
 ) {
+    let to_label = if pins::is_pinned(to_label) {
+        0
+    } else {
+        to_label
+    };
+    let from_label = if pins::is_pinned(from_label) {
+        0
+    } else {
+        from_label
+    };
     if to_label | from_label == 0 || bytes > LONGEST {
         events::concretize(site, to_label, to, LossReason::StoreAddress);
         events::concretize(site, from_label, from, LossReason::LoadAddress);

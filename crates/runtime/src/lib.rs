@@ -22,6 +22,7 @@ mod lock;
 mod memory;
 mod objects;
 mod outputs;
+mod pins;
 mod server;
 mod shadow;
 mod simplify;

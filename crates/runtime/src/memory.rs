@@ -1,12 +1,12 @@
 //! Loads, stores and block operations of labelled memory.
 
 use crate::simplify::{self, Piece, mask};
-use crate::{events, lock, objects, shadow, state, table, windows};
+use crate::{events, lock, objects, pins, shadow, state, table, windows};
 use trace::event::{GuardReason, LossReason};
 use trace::layout::TableHeader;
 use trace::node::{Label, Node, Op};
 
-/// Stores through symbolic indices rewrite every element of the object.
+/// Stores through symbolic indices rewrite every element of the object, if they are not more. Otherwise branches decide which one it is.
 const LARGEST_UPDATE: u64 = 512;
 
 /// The label of `bits` bits at a concrete address that holds `value`.
@@ -143,7 +143,7 @@ pub unsafe extern "C" fn __chg_rt_load_at(
     site: u32,
     hint: u64,
 ) -> Label {
-    if pointer == 0 {
+    if pointer == 0 || pins::is_pinned(pointer) {
         return unsafe { __chg_rt_load(address, bits, value, site) };
     }
     let bytes = bits.div_ceil(8);
@@ -299,13 +299,11 @@ pub unsafe extern "C" fn __chg_rt_store_at(
     hint: u64,
 ) {
     let bytes = bits.div_ceil(8) as u64;
-    if pointer == 0 {
+    if pointer == 0 || pins::is_pinned(pointer) {
         return unsafe { __chg_rt_store(address, bits, label) };
     }
     let object = objects::find(address, hint).filter(|object| {
-        object.size <= LARGEST_UPDATE * bytes
-            && address - object.base + bytes <= object.size
-            && bits.is_multiple_of(8)
+        object.size <= windows::LARGEST_OBJECT && address - object.base + bytes <= object.size
     });
     let Some(object) = object else {
         events::concretize(site, pointer, address, LossReason::StoreAddress);
@@ -313,6 +311,10 @@ pub unsafe extern "C" fn __chg_rt_store_at(
     };
     let offset = windows::offset_in(&object, address, pointer);
     if offset == 0 {
+        return unsafe { __chg_rt_store(address, bits, label) };
+    }
+    if object.size > LARGEST_UPDATE * bytes || !bits.is_multiple_of(8) {
+        windows::pin_place(address - object.base, offset, site);
         return unsafe { __chg_rt_store(address, bits, label) };
     }
     windows::bounds_guard(&object, address - object.base, offset, bytes as u32, site);

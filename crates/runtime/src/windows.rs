@@ -2,7 +2,7 @@
 
 use crate::objects::Object;
 use crate::simplify::{self, mask};
-use crate::{events, table};
+use crate::{events, pins, table};
 use trace::event::GuardReason;
 use trace::node::{Label, Op};
 
@@ -11,7 +11,7 @@ const LARGEST_TABLE: u64 = 4096;
 /// Windows into objects that change are smaller: each change makes a new table.
 const CHANGING_TABLE: u64 = 1024;
 /// In objects up to this size the window is chosen by branches.
-const LARGEST_OBJECT: u64 = 1 << 16;
+pub const LARGEST_OBJECT: u64 = 1 << 16;
 
 /// The part of `object` that `offset` reaches in this run and on all paths that
 /// take the same branches; None if the object is too large for that.
@@ -36,11 +36,23 @@ pub fn around(object: Object, offset: u64, label: Label, bytes: u32, site: u32) 
         1 => LARGEST_TABLE,
         _ => CHANGING_TABLE,
     };
-    events::pin_above(site, label, offset, size.ilog2(), object.size.ilog2() + 1);
+    pins::pin_bits(site, label, offset, size.ilog2(), object.size.ilog2() + 1);
     let start = offset & !(size - 1);
     // The last index of the window may begin a value that ends behind it.
     let end = (start + size + bytes - 1).min(object.size);
     Some(part(&object, start, end - start))
+}
+
+/// Fixes an index by branches: without what was added to it last, so that places
+/// at a constant distance are fixed too.
+pub fn pin_place(offset: u64, label: Label, site: u32) {
+    let node = *table::node(label);
+    let before = offset.wrapping_sub(node.imm);
+    let moved = node.op == Op::Add as u8 && node.flags == trace::node::B_CONST;
+    match moved && before <= u32::MAX.into() {
+        true => pins::pin(site, node.a, before),
+        false => pins::pin(site, label, offset),
+    }
 }
 
 /// Records that an index is inside its object, unless its form tells.
