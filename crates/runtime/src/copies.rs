@@ -30,8 +30,14 @@ pub unsafe extern "C" fn __chg_rt_copy_at(
         from_label
     };
     if to_label | from_label == 0 || bytes > LONGEST {
-        events::concretize(site, to_label, to, LossReason::StoreAddress);
-        events::concretize(site, from_label, from, LossReason::LoadAddress);
+        for (label, address, reason) in [
+            (to_label, to, LossReason::StoreAddress),
+            (from_label, from, LossReason::LoadAddress),
+        ] {
+            if !pins::pin_choices(site, label) {
+                events::concretize(site, label, address, reason);
+            }
+        }
         shadow::copy(to, from, bytes);
         return;
     }

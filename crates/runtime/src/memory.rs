@@ -155,7 +155,9 @@ pub unsafe extern "C" fn __chg_rt_load_at(
                 .then(|| windows::around(object, address - object.base, offset, bytes, site))?
         });
     let Some(object) = window else {
-        events::concretize(site, pointer, address, LossReason::LoadAddress);
+        if !pins::pin_choices(site, pointer) {
+            events::concretize(site, pointer, address, LossReason::LoadAddress);
+        }
         return unsafe { __chg_rt_load(address, bits, value, site) };
     };
     let offset = windows::offset_in(&object, address, pointer);
@@ -232,6 +234,11 @@ fn unchanged(object: &objects::Object, number: u32) -> bool {
     }
 }
 
+/// Whether a table holds anything that depends on the input.
+pub fn is_labelled(number: u32) -> bool {
+    table_at(number).1.is_some()
+}
+
 fn table_at(number: u32) -> (*const u8, Option<*const u32>) {
     let start = state::at::<u8>(state::header().tables + number as u64);
     unsafe {
@@ -306,7 +313,9 @@ pub unsafe extern "C" fn __chg_rt_store_at(
         object.size <= windows::LARGEST_OBJECT && address - object.base + bytes <= object.size
     });
     let Some(object) = object else {
-        events::concretize(site, pointer, address, LossReason::StoreAddress);
+        if !pins::pin_choices(site, pointer) {
+            events::concretize(site, pointer, address, LossReason::StoreAddress);
+        }
         return unsafe { __chg_rt_store(address, bits, label) };
     };
     let offset = windows::offset_in(&object, address, pointer);
