@@ -209,7 +209,7 @@ def speed(tool, programs, options):
     return True
 
 
-def traced_seconds(tool, version, load, runs=5):
+def traced_seconds(tool, version, load, runs=3):
     """Of the fastest symbolic run. Other work of the machine is in it."""
     documents = (tool.trace(version, version.program.inputs, load, extra=())[0] for _ in range(runs))
     return min(document["seconds"] for document in documents if document)
@@ -235,7 +235,7 @@ def traced_binary(built):
     return max(places, key=lambda place: place.stat().st_mtime)
 
 
-def least(binary, program, load, runs=5):
+def least(binary, program, load, runs=3):
     """CPU seconds of the fastest run outside of the sandbox. A traced binary then runs with all labels zero."""
     best = float("inf")
     with tempfile.TemporaryDirectory() as room:
