@@ -186,7 +186,7 @@ def speed(tool, programs, options):
             continue
         more, native = lengthened(built["plain"], program, load, empty)
         size = document["input"]["bytes"]
-        if native < SHORTEST:
+        if native < SHORTEST or size < SMALLEST:
             row(program.name, f"{size * more} bytes", f"{native * 1e3:.2f}", "too short to measure", *[""] * 6)
             continue
         traced = traced_binary(built)
@@ -217,6 +217,8 @@ def traced_seconds(tool, version, load, runs=3):
 
 # Seconds: below, the clock says nothing; above, it is long enough.
 SHORTEST, ENOUGH = 0.002, 0.02
+# Bytes: the symbolic run of a smaller load is no longer than what else happens.
+SMALLEST = 200
 
 
 def lengthened(binary, program, load, empty):
