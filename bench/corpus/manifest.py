@@ -83,12 +83,15 @@ class Version:
 class Pair:
     def __init__(self, program, data):
         check_keys(program, "pair", data)
-        check_keys(program, "shows", data.get("shows", {}))
+        shows = data.get("shows", [])
+        shows = shows if isinstance(shows, list) else [shows]
+        for signs in shows:
+            check_keys(program, "shows", signs)
         self.program = program
         self.base = program.versions[data["base"]]
         self.head = program.versions[data["head"]]
         self.change = data.get("change")
-        self.shows = {side: re.compile(text, re.S) for side, text in data.get("shows", {}).items()}
+        self.shows = [{side: re.compile(text, re.S) for side, text in signs.items()} for signs in shows]
         self.inputs = data.get("input", program.inputs)
         self.seeds = data.get("seed", program.seeds)
         self.fast = data.get("fast", False)
@@ -107,7 +110,7 @@ class Pair:
             "head": outcome(difference["head"]),
             "input": "\n".join(stream.get("text", "") for stream in difference["input"]["streams"]),
         }
-        return bool(self.shows) and all(pattern.search(texts[side]) for side, pattern in self.shows.items())
+        return any(all(pattern.search(texts[side]) for side, pattern in signs.items()) for signs in self.shows)
 
 
 def outcome(side):

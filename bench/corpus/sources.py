@@ -6,11 +6,13 @@ import pathlib
 import shutil
 import subprocess
 
-from manifest import ROOT
+from manifest import CORPUS, ROOT
 
 # Where `changeling` is, for steps that use it as the compiler; set by the driver.
 TOOLS = pathlib.Path()
 ROOM = pathlib.Path(os.environ.get("CHANGELING_SOURCES", "/tmp/changeling-sources"))
+# A module that drivers of crates share.
+SHARED = CORPUS / "input.rs"
 
 
 class Unfetched(Exception):
@@ -62,6 +64,7 @@ def lay_out_package(version, place):
     program = version.program
     (place / "src").mkdir(parents=True)
     shutil.copytree(ROOM / version.source / version.folder, place / "dependency", symlinks=True)
+    shutil.copy(SHARED, place / "src")
     for name in version.files:
         shutil.copy(program.folder / name, place / "src" / destination(name))
     options = 'path = "dependency"'
@@ -79,6 +82,9 @@ def lay_out_package(version, place):
         'exclude = ["dependency"]',
     ]
     (place / "Cargo.toml").write_text("\n".join(lines) + "\n")
+    # Cargo does the same for crates that are not dependencies by path: what an older compiler did not warn of is no error.
+    (place / ".cargo").mkdir()
+    (place / ".cargo/config.toml").write_text('[build]\nrustflags = ["--cap-lints", "warn"]\n')
 
 
 def prepared(version):
@@ -100,4 +106,5 @@ def digest(version):
     parts = [version.line(), version.folder, program.data.get("prepare", ""), str(version.features)]
     parts += [str(program.data.get("dependencies"))]
     parts += [name + (program.folder / name).read_text() for name in version.files]
+    parts += [SHARED.read_text()] if program.is_package else []
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()

@@ -1,10 +1,9 @@
 //! Reads standard input and prints what the crate makes of it.
 
-use std::io::Read;
+mod input;
 
 fn main() {
-    let mut bytes = Vec::new();
-    std::io::stdin().read_to_end(&mut bytes).unwrap();
+    let bytes = input::bytes();
     match base64::decode(&bytes) {
         Ok(bytes) => println!("{bytes:?}"),
         Err(error) => println!("error {error}"),

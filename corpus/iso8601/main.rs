@@ -1,14 +1,9 @@
 //! Reads standard input and prints what the crate makes of it.
 
-use std::io::Read;
+mod input;
 
 fn main() {
-    let mut bytes = Vec::new();
-    std::io::stdin().read_to_end(&mut bytes).unwrap();
-    let Ok(text) = String::from_utf8(bytes) else {
-        println!("not UTF-8");
-        return;
-    };
+    let Some(text) = input::text() else { return };
     println!("{:?}", iso8601::date(&text));
     println!("{:?}", iso8601::time(&text));
     println!("{:?}", iso8601::duration(&text));

@@ -1,21 +1,23 @@
 //! Reads standard input and prints what the crate makes of it.
 
+mod input;
+
 use semver::{Version, VersionReq};
-use std::io::Read;
+
+const VERSIONS: [&str; 4] = ["0.3.1", "1.2.3-rc.1", "1.2.3", "2.0.0"];
 
 fn main() {
-    let mut bytes = Vec::new();
-    std::io::stdin().read_to_end(&mut bytes).unwrap();
-    let Ok(text) = String::from_utf8(bytes) else {
-        println!("not UTF-8");
-        return;
-    };
+    let Some(text) = input::text() else { return };
     match Version::parse(&text) {
         Ok(version) => println!("version {version}"),
         Err(_) => println!("version error"),
     }
     match VersionReq::parse(&text) {
-        Ok(requirement) => println!("requirement {requirement}"),
+        // What it matches, not how it is printed.
+        Ok(requirement) => {
+            let matches = VERSIONS.map(|version| requirement.matches(&version.parse().unwrap()));
+            println!("requirement {matches:?}");
+        }
         Err(_) => println!("requirement error"),
     }
 }

@@ -1,14 +1,10 @@
 //! Reads standard input and prints what the crate makes of it.
 
-use std::io::Read;
+mod input;
+
 use unicode_width::UnicodeWidthStr;
 
 fn main() {
-    let mut bytes = Vec::new();
-    std::io::stdin().read_to_end(&mut bytes).unwrap();
-    let Ok(text) = String::from_utf8(bytes) else {
-        println!("not UTF-8");
-        return;
-    };
+    let Some(text) = input::text() else { return };
     println!("{}", text.as_str().width());
 }

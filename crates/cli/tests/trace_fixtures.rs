@@ -61,6 +61,73 @@ fn a_symbolic_file_is_followed_through_file_streams() {
     assert!(traced.list("tests").len() > 20);
 }
 
+/// A row of a large table, any place of a large table, blocks copied from and to a place, text found by a search without branches,
+/// a place in a larger buffer.
+#[test]
+fn places_that_depend_on_the_input_are_followed_in_large_objects() {
+    let room = tempfile::tempdir().unwrap();
+    let program = r#"
+        #include <stdio.h>
+        #include <string.h>
+        #include <unistd.h>
+
+        struct pair { long first, second; };
+        static unsigned rows[8][256];
+        static short all[1 << 14];
+        static struct pair pairs[64];
+        static struct { const char *name; long rest[127]; } names[96];
+        static char texts[96][4], buffer[3000];
+
+        int main(void)
+        {
+            unsigned char c[6];
+            struct pair copy;
+            if (read(0, c, 6) != 6)
+                return 1;
+            for (int i = 0; i < 2048; i++)
+                rows[i / 256][i % 256] = i * 2654435761u;
+            for (int i = 0; i < 1 << 14; i++)
+                all[i] = i * 31;
+            for (int i = 0; i < 64; i++)
+                pairs[i] = (struct pair){ i, i * i };
+            for (int i = 0; i < 96; i++) {
+                snprintf(texts[i], 4, "%c%c", 'a' + i / 12, 'a' + i % 12);
+                names[i].name = texts[i];
+            }
+            if (rows[3][c[0]] == rows[3][77])
+                puts("row");
+            if (all[(c[1] << 8 | c[2]) & 0x3fff] == 12345)
+                puts("place");
+            memcpy(&copy, &pairs[c[3] & 63], sizeof copy);
+            copy.second += 5;
+            memcpy(&pairs[c[3] >> 2], &copy, sizeof copy);
+            if (pairs[9].second == 149)
+                puts("pair");
+            unsigned first = 0;
+            for (unsigned step = 64; step > 0; step /= 2) {
+                unsigned next = first + step < 96 ? first + step : first;
+                first = __builtin_unpredictable(names[next].name[0] <= (char)c[4]) ? next : first;
+            }
+            if (first == 35)
+                puts("name");
+            buffer[c[5] * 8] = 'x';
+            puts(buffer + 1600);
+        }
+    "#;
+    std::fs::write(room.path().join("main.c"), program).unwrap();
+    std::fs::write(room.path().join("in"), "abcdef").unwrap();
+    let arguments = ["main.c", "--flag=-O1", "--stdin", "in", "--check"];
+    let traced = trace(room.path(), &arguments);
+    let check = traced.check();
+    for key in ["transparency", "untrue", "strayed"] {
+        let found = check[key].as_array().unwrap();
+        assert_eq!(found.len(), 0, "{}", traced.wrong());
+    }
+    assert!(traced.list("losses").is_empty(), "{}", traced.wrong());
+    // One at least for each of the six ways.
+    assert!(check["followed"].as_u64().unwrap() >= 20, "{check}");
+}
+
 fn folders() -> Vec<PathBuf> {
     let entries = std::fs::read_dir(fixtures().join("transparency")).unwrap();
     let mut folders: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();

@@ -49,7 +49,7 @@ pub struct Step {
     /// Whether it gives a label; otherwise it is called for its effect.
     pub result: bool,
     /// Memory whose shadow decides whether the step matters.
-    pub cells: Option<(Value, u64)>,
+    pub cells: Vec<(Value, u64)>,
 }
 
 #[derive(Default)]
@@ -78,7 +78,7 @@ impl Group {
             function,
             arguments,
             result: true,
-            cells: None,
+            cells: Vec::new(),
         })
     }
 
@@ -93,7 +93,7 @@ impl Group {
             function,
             arguments,
             result: true,
-            cells: Some(cells),
+            cells: vec![cells],
         })
     }
 
@@ -104,7 +104,7 @@ impl Group {
                 function,
                 arguments,
                 result: false,
-                cells: None,
+                cells: Vec::new(),
             });
         }
     }
@@ -116,11 +116,21 @@ impl Group {
         arguments: Vec<Argument>,
         cells: (Value, u64),
     ) {
+        self.changed(function, arguments, vec![cells]);
+    }
+
+    /// The same where more than the changed memory decides.
+    pub fn changed(
+        &mut self,
+        function: &'static str,
+        arguments: Vec<Argument>,
+        cells: Vec<(Value, u64)>,
+    ) {
         self.push(Step {
             function,
             arguments,
             result: false,
-            cells: Some(cells),
+            cells,
         });
     }
 
@@ -315,7 +325,7 @@ impl Generator {
                     any = self.cursor.or(any, label);
                 }
             }
-            if let Some((pointer, bytes)) = step.cells {
+            for &(pointer, bytes) in &step.cells {
                 let cells = self.cells(place(&places, pointer), bytes);
                 any = self.cursor.or(any, cells);
             }
@@ -485,7 +495,7 @@ fn inputs(steps: &[(usize, &Step)]) -> Vec<Value> {
                 _ => {}
             }
         }
-        if let Some((pointer, _)) = step.cells {
+        for &(pointer, _) in &step.cells {
             add(pointer);
         }
     }

@@ -258,24 +258,48 @@ impl Pass<'_> {
     /// Also used for calls of `memcpy` and `memmove` by name.
     pub fn block_copy(&mut self, call: Value) {
         let (to, from, size) = (call.operand(0), call.operand(1), call.operand(2));
-        self.block_addresses(call, to, Some(from), size);
+        let label = self.label(size);
+        self.concretize(call, label, Word::User(size), LossReason::Size);
+        let concrete = self.label(to) == Label::Zero && self.label(from) == Label::Zero;
         if let Some(bytes @ 1..=16) = size.constant_value() {
-            let arguments = vec![
+            let (to_word, from_word) = (
                 Argument::Word(Word::User(to)),
                 Argument::Word(Word::User(from)),
-                Argument::Word(Word::Constant(bytes)),
-            ];
+            );
+            let length = Argument::Word(Word::Constant(bytes));
+            let (function, arguments) = if concrete {
+                ("__chg_rt_copy", vec![to_word, from_word, length])
+            } else {
+                let labels = [to, from].map(|pointer| Argument::Label(self.label(pointer)));
+                let [to_label, from_label] = labels;
+                let site = Argument::Number(self.site(call));
+                (
+                    "__chg_rt_copy_at",
+                    vec![to_word, to_label, from_word, from_label, length, site],
+                )
+            };
             // Both sides decide: labels may come, or have to go.
-            self.group
-                .stored("__chg_rt_copy", arguments.clone(), (from, bytes));
-            self.group.stored("__chg_rt_copy", arguments, (to, bytes));
+            let cells = vec![(from, bytes), (to, bytes)];
+            self.group.changed(function, arguments, cells);
             self.flush(call);
             return;
         }
         self.flush(call);
         self.cursor.before(call);
-        let arguments = [to, from, size].map(|value| self.cursor.as_int(value, 64));
-        let copy = self.generator.runtime("__chg_rt_copy", false, &arguments);
+        let [to_word, from_word, length] =
+            [to, from, size].map(|value| self.cursor.as_int(value, 64));
+        let (function, arguments) = if concrete {
+            ("__chg_rt_copy", vec![to_word, from_word, length])
+        } else {
+            let [to_label, from_label] =
+                [to, from].map(|pointer| self.label_value(self.label(pointer)));
+            let site = self.ir.constant(32, self.site(call).into());
+            (
+                "__chg_rt_copy_at",
+                vec![to_word, to_label, from_word, from_label, length, site],
+            )
+        };
+        let copy = self.generator.runtime(function, false, &arguments);
         self.cursor.call(copy, &arguments);
     }
 
@@ -292,7 +316,10 @@ impl Pass<'_> {
 
     pub fn block_fill(&mut self, call: Value) {
         let (to, byte, size) = (call.operand(0), call.operand(1), call.operand(2));
-        self.block_addresses(call, to, None, size);
+        let label = self.label(to);
+        self.concretize(call, label, Word::User(to), LossReason::StoreAddress);
+        let label = self.label(size);
+        self.concretize(call, label, Word::User(size), LossReason::Size);
         self.flush(call);
         self.cursor.before(call);
         let label = self.label_value(self.label(byte));
@@ -304,17 +331,6 @@ impl Pass<'_> {
         ];
         let fill = self.generator.runtime("__chg_rt_fill", false, &arguments);
         self.cursor.call(fill, &arguments);
-    }
-
-    fn block_addresses(&mut self, call: Value, to: Value, from: Option<Value>, size: Value) {
-        let label = self.label(to);
-        self.concretize(call, label, Word::User(to), LossReason::StoreAddress);
-        if let Some(from) = from {
-            let label = self.label(from);
-            self.concretize(call, label, Word::User(from), LossReason::LoadAddress);
-        }
-        let label = self.label(size);
-        self.concretize(call, label, Word::User(size), LossReason::Size);
     }
 
     fn va_start(&mut self, call: Value) {

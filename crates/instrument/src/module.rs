@@ -40,9 +40,6 @@ const INLINED: u32 = 325;
 /// What the mark of a block adds to that: a call with one argument.
 const MARK_SIZE: u32 = 30;
 
-/// The largest global that can be read through a symbolic index.
-const LARGEST_OBJECT: u64 = 4096;
-
 /// Turns bitcode into traced bitcode, optimised.
 pub fn transform(bitcode: &Path, traced: &Path) -> Result<SiteTable, InstrumentError> {
     let machine = target_machine()?;
@@ -284,7 +281,7 @@ fn define_tables(ir: Ir, globals: &[Value]) {
                     .section()
                     .is_none_or(|section| !section.starts_with("llvm."))
                 && !global.name().starts_with("llvm.")
-                && (1..=LARGEST_OBJECT).contains(&ir.abi_size(global.value_type()))
+                && ir.abi_size(global.value_type()) > 0
         })
         .map(|global| {
             ir.constant_struct(&[

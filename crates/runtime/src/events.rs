@@ -3,7 +3,7 @@
 use crate::{libc, lock, state};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use trace::event::{Event, EventKind, GuardReason, LossReason, TAKEN};
-use trace::node::{Label, Op};
+use trace::node::Label;
 
 /// Room for this many events is asked for at once; a multiple of the page size.
 const STRETCH: u64 = 1 << 12;
@@ -113,7 +113,7 @@ pub unsafe extern "C" fn __chg_rt_concretize(site: u32, label: Label, value: u64
         return;
     }
     if matches!(reason, LossReason::Size | LossReason::Target) && crate::table::width(label) <= 64 {
-        pin(site, label, value);
+        crate::pins::pin(site, label, value);
         return;
     }
     if crate::table::width(label) > 64 {
@@ -175,31 +175,6 @@ fn repeated(block: u32) -> bool {
         }
     }
     false
-}
-
-/// Makes a value concrete without losing anything: by branches on its size and
-/// then on its bits, so that every other value is another path. For values of
-/// which there are few, such as lengths and the targets of a table of functions.
-fn pin(site: u32, label: Label, value: u64) {
-    let width = crate::table::width(label);
-    let mut bits = width;
-    for rung in [6, 12, 32] {
-        if rung >= width {
-            break;
-        }
-        let small = value >> rung == 0;
-        let test = crate::table::binary(Op::Ult, 1, label, 0, value, 1 << rung, small as u64);
-        unsafe { __chg_rt_branch(site, test, small as u32) };
-        if small {
-            bits = rung;
-            break;
-        }
-    }
-    for bit in (0..bits).rev() {
-        let set = value >> bit & 1;
-        let test = crate::simplify::extract(label, bit, 1, set);
-        unsafe { __chg_rt_branch(site, test, set as u32) };
-    }
 }
 
 const THREADS: usize = 256;

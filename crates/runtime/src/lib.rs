@@ -14,6 +14,7 @@
 extern crate changeling_trace as trace;
 
 mod arith;
+mod copies;
 mod events;
 mod inputs;
 mod libc;
@@ -21,12 +22,14 @@ mod lock;
 mod memory;
 mod objects;
 mod outputs;
+mod pins;
 mod server;
 mod shadow;
 mod simplify;
 mod state;
 mod table;
 mod wide;
+mod windows;
 
 #[cfg(feature = "embedded")]
 #[panic_handler]

@@ -1,14 +1,12 @@
 //! Loads, stores and block operations of labelled memory.
 
 use crate::simplify::{self, Piece, mask};
-use crate::{events, lock, objects, shadow, state, table};
+use crate::{events, lock, objects, pins, shadow, state, table, windows};
 use trace::event::{GuardReason, LossReason};
 use trace::layout::TableHeader;
 use trace::node::{Label, Node, Op};
 
-/// Objects up to this size are read through symbolic indices.
-const LARGEST_TABLE: u64 = 4096;
-/// Stores through symbolic indices rewrite every element of the object.
+/// Stores through symbolic indices rewrite every element of the object, if they are not more. Otherwise branches decide which one it is.
 const LARGEST_UPDATE: u64 = 512;
 
 /// The label of `bits` bits at a concrete address that holds `value`.
@@ -145,19 +143,24 @@ pub unsafe extern "C" fn __chg_rt_load_at(
     site: u32,
     hint: u64,
 ) -> Label {
-    if pointer == 0 {
+    if pointer == 0 || pins::is_pinned(pointer) {
         return unsafe { __chg_rt_load(address, bits, value, site) };
     }
     let bytes = bits.div_ceil(8);
-    let object = objects::find(address, hint).filter(|object| {
-        object.size <= LARGEST_TABLE && address - object.base + bytes as u64 <= object.size
-    });
-    let Some(object) = object else {
-        events::concretize(site, pointer, address, LossReason::LoadAddress);
+    let window = objects::find(address, hint)
+        .filter(|object| address - object.base + bytes as u64 <= object.size)
+        .and_then(|object| {
+            let offset = windows::offset_in(&object, address, pointer);
+            (offset != 0)
+                .then(|| windows::around(object, address - object.base, offset, bytes, site))?
+        });
+    let Some(object) = window else {
+        if !pins::pin_choices(site, pointer) {
+            events::concretize(site, pointer, address, LossReason::LoadAddress);
+        }
         return unsafe { __chg_rt_load(address, bits, value, site) };
     };
-    let offset = offset_in(&object, address, pointer);
-    bounds_guard(&object, address, offset, bytes, site);
+    let offset = windows::offset_in(&object, address, pointer);
     let Some(number) = snapshot(&object) else {
         events::concretize(site, pointer, address, LossReason::TableFull);
         return unsafe { __chg_rt_load(address, bits, value, site) };
@@ -174,55 +177,6 @@ pub unsafe extern "C" fn __chg_rt_load_at(
         return label;
     }
     simplify::extract(label, 0, bits, value & mask(bits))
-}
-
-/// The label of `pointer - object.base`.
-fn offset_in(object: &objects::Object, address: u64, pointer: Label) -> Label {
-    let node = *table::node(pointer);
-    let value = address - object.base;
-    if node.op == Op::Add as u8 && node.flags == trace::node::B_CONST {
-        let shift = node.imm.wrapping_sub(object.base);
-        return simplify::binary(Op::Add, 64, node.a, 0, 0, shift, value);
-    }
-    let minus = object.base.wrapping_neg();
-    simplify::binary(Op::Add, 64, pointer, 0, 0, minus, value)
-}
-
-fn bounds_guard(object: &objects::Object, address: u64, offset: Label, bytes: u32, site: u32) {
-    let last = object.size - bytes as u64;
-    if offset == 0 || known_below(offset, last) {
-        return;
-    }
-    let inside = table::binary(Op::Ule, 1, offset, 0, address - object.base, last, 1);
-    events::guard(site, inside, GuardReason::Bounds);
-}
-
-/// Whether an offset cannot exceed `last` for its form alone: a zero extension
-/// of few bits, scaled or masked.
-fn known_below(offset: Label, last: u64) -> bool {
-    largest(offset, 4).is_some_and(|largest| largest <= last)
-}
-
-fn largest(label: Label, depth: u32) -> Option<u64> {
-    let node = table::node(label);
-    let wide = mask(node.width as u32);
-    if depth == 0 {
-        return Some(wide);
-    }
-    let constant = node.flags == trace::node::B_CONST;
-    let bound = match Op::from_u8(node.op)? {
-        Op::ZExt => largest(node.a, depth - 1)?,
-        Op::And if constant => node.imm.min(largest(node.a, depth - 1)?),
-        Op::Shl if constant && node.imm < 64 => {
-            largest(node.a, depth - 1)?.checked_mul(1 << node.imm)?
-        }
-        Op::Mul if constant => largest(node.a, depth - 1)?.checked_mul(node.imm)?,
-        Op::Add if constant => largest(node.a, depth - 1)?.checked_add(node.imm)?,
-        Op::LShr if constant && node.imm < 64 => largest(node.a, depth - 1)? >> node.imm,
-        Op::URem if constant && node.imm > 0 => node.imm - 1,
-        _ => wide,
-    };
-    (bound <= wide).then_some(bound)
 }
 
 struct Snapshot {
@@ -278,6 +232,11 @@ fn unchanged(object: &objects::Object, number: u32) -> bool {
                 == core::slice::from_raw_parts(cells, size)
         },
     }
+}
+
+/// Whether a table holds anything that depends on the input.
+pub fn is_labelled(number: u32) -> bool {
+    table_at(number).1.is_some()
 }
 
 fn table_at(number: u32) -> (*const u8, Option<*const u32>) {
@@ -347,23 +306,27 @@ pub unsafe extern "C" fn __chg_rt_store_at(
     hint: u64,
 ) {
     let bytes = bits.div_ceil(8) as u64;
-    if pointer == 0 {
+    if pointer == 0 || pins::is_pinned(pointer) {
         return unsafe { __chg_rt_store(address, bits, label) };
     }
     let object = objects::find(address, hint).filter(|object| {
-        object.size <= LARGEST_UPDATE * bytes
-            && address - object.base + bytes <= object.size
-            && bits.is_multiple_of(8)
+        object.size <= windows::LARGEST_OBJECT && address - object.base + bytes <= object.size
     });
     let Some(object) = object else {
-        events::concretize(site, pointer, address, LossReason::StoreAddress);
+        if !pins::pin_choices(site, pointer) {
+            events::concretize(site, pointer, address, LossReason::StoreAddress);
+        }
         return unsafe { __chg_rt_store(address, bits, label) };
     };
-    let offset = offset_in(&object, address, pointer);
+    let offset = windows::offset_in(&object, address, pointer);
     if offset == 0 {
         return unsafe { __chg_rt_store(address, bits, label) };
     }
-    bounds_guard(&object, address, offset, bytes as u32, site);
+    if object.size > LARGEST_UPDATE * bytes || !bits.is_multiple_of(8) {
+        windows::pin_place(address - object.base, offset, site);
+        return unsafe { __chg_rt_store(address, bits, label) };
+    }
+    windows::bounds_guard(&object, address - object.base, offset, bytes as u32, site);
     let phase = (address - object.base) % bytes;
     alignment_guard(offset, bytes, phase, site);
     let new = Piece {
@@ -424,7 +387,7 @@ fn update(at: u64, offset: Label, position: u64, new: Piece, target: u64, bits: 
     }
 }
 
-fn read_value(address: u64, bits: u32) -> u64 {
+pub fn read_value(address: u64, bits: u32) -> u64 {
     let mut bytes = [0; 8];
     let count = (bits / 8) as usize;
     unsafe { core::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), count) };

@@ -86,15 +86,24 @@ impl Heap {
         self.lowest = self.lowest.min(base);
         self.highest = self.highest.max(base.saturating_add(size));
         let mut slot = self.slot_of(base);
+        // A place that was given up is used again: a program that allocates and frees in turn would fill the table otherwise.
+        let mut given_up = None;
         loop {
-            let entry = unsafe { &mut *self.slots.add(slot) };
-            if entry.0 == 0 || entry.0 == base {
-                self.used += (entry.0 == 0) as usize;
-                *entry = (base, size);
-                return;
+            let entry = unsafe { *self.slots.add(slot) };
+            if entry.0 == base {
+                break;
+            }
+            if entry.0 == 0 {
+                self.used += given_up.is_none() as usize;
+                slot = given_up.unwrap_or(slot);
+                break;
+            }
+            if entry.0 == FREED {
+                given_up = given_up.or(Some(slot));
             }
             slot = (slot + 1) & self.mask;
         }
+        unsafe { *self.slots.add(slot) = (base, size) };
     }
 
     fn entry(&self, base: u64) -> Option<&'static mut (u64, u64)> {

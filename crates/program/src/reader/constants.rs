@@ -73,6 +73,10 @@ impl<'m> Reader<'m> {
                     block: self.blocks[&block],
                 }
             }
+            ValueKind::LLVMMetadataAsValueValueKind => Constant::Opaque {
+                ty,
+                text: format!("metadata {:?}", value.metadata_strings()),
+            },
             _ => Constant::Opaque {
                 ty,
                 text: value.print(),

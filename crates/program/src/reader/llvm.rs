@@ -214,6 +214,19 @@ impl<'m> Value<'m> {
         take_message(unsafe { LLVMPrintValueToString(self.0) })
     }
 
+    /// The strings of metadata that stands as an operand: the name of a register, a way of rounding. Its number is
+    /// nothing that two versions could have in common, and takes a walk through the whole module to print.
+    pub fn metadata_strings(self) -> Vec<String> {
+        if unsafe { LLVMIsAMDNode(self.0) }.is_null() {
+            return self.metadata_text().into_iter().collect();
+        }
+        let count = unsafe { LLVMGetMDNodeNumOperands(self.0) } as usize;
+        let mut operands: Vec<LLVMValueRef> = vec![std::ptr::null_mut(); count];
+        unsafe { LLVMGetMDNodeOperands(self.0, operands.as_mut_ptr()) };
+        let operands = operands.into_iter().filter_map(Value::maybe);
+        operands.filter_map(|value| value.metadata_text()).collect()
+    }
+
     /// Type of a function, or of a global variable itself rather than its address.
     pub fn global_type(self) -> Type<'m> {
         Type::sure(unsafe { LLVMGlobalGetValueType(self.0) })
