@@ -59,6 +59,8 @@ pub(crate) struct Cdcl {
     core: Vec<i32>,
     /// Assignments whose consequences were looked at, ever.
     pub work: u64,
+    /// How many a question may take before it counts as hard.
+    pub patience: u64,
 }
 
 impl Cdcl {
@@ -83,6 +85,7 @@ impl Cdcl {
             contradiction: false,
             core: Vec::new(),
             work: 0,
+            patience: u64::MAX,
         };
         // Variables are numbered from 1.
         solver.new_variable();
@@ -122,6 +125,7 @@ impl Cdcl {
         }
         let assumptions: Vec<Lit> = assumptions.iter().map(|&n| Lit::new(n)).collect();
         let (mut found, mut restart) = (0, RESTART);
+        let enough = self.work.saturating_add(self.patience);
         loop {
             if let Some(conflict) = self.propagate() {
                 found += 1;
@@ -133,7 +137,8 @@ impl Cdcl {
                 self.backtrack(level);
                 self.learn(&clause);
                 self.increment /= 0.95;
-                if found >= conflicts || (found % 64 == 0 && Instant::now() >= deadline) {
+                let late = found % 64 == 0 && Instant::now() >= deadline;
+                if late || found >= conflicts || self.work >= enough {
                     return Quick::Hard;
                 }
                 continue;

@@ -32,7 +32,8 @@ const MAX_QUICK_VARIABLES: usize = 2_000_000;
 const MAX_QUICK_SIZE: usize = 40_000_000;
 /// Conflicts after which a question counts as hard.
 const QUICK_CONFLICTS: u64 = 2_000;
-const HURRIED_CONFLICTS: u64 = 500;
+/// Assignments to look at after which it does if there is no time.
+const HURRIED_WORK: u64 = 50_000;
 
 /// What a hard question counts for, besides what was done to find out that it is.
 const HARD: u64 = 10_000_000;
@@ -141,12 +142,8 @@ impl Embedded {
         }
         let inputs = known_inputs(wired, encoding);
         let before = solver.work;
-        let conflicts = if self.hurries {
-            HURRIED_CONFLICTS
-        } else {
-            QUICK_CONFLICTS
-        };
-        let answer = solver.solve(&assumptions, &inputs, conflicts, task.deadline);
+        solver.patience = if self.hurries { HURRIED_WORK } else { u64::MAX };
+        let answer = solver.solve(&assumptions, &inputs, QUICK_CONFLICTS, task.deadline);
         self.work += solver.work - before;
         Ok(match answer {
             Quick::Sat => {
