@@ -195,11 +195,8 @@ impl Number {
             events::loss(site, self.label, LossReason::Overwritten);
             return 0;
         }
+        self.settle(site);
         let (size, value) = self.magnitude();
-        if !self.settled {
-            self.settled = true;
-            self.settle(size, value, site);
-        }
         let first = self.first as usize;
         if index < first || index >= first + self.digits as usize {
             return 0;
@@ -225,8 +222,14 @@ impl Number {
         (label, value)
     }
 
-    /// Branches on the sign and on the number of digits.
-    fn settle(&self, size: Label, value: u64, site: u32) {
+    /// Branches on the sign and on the number of digits: whether there is one more, so
+    /// that runs with another number ask the same until it differs.
+    fn settle(&mut self, site: u32) {
+        if self.settled {
+            return;
+        }
+        self.settled = true;
+        let (size, value) = self.magnitude();
         let width = self.width();
         let compare = |label, a, b, held: bool, op| {
             simplify::comparison(op, width, label, 0, a, b, held as u64)
@@ -236,17 +239,16 @@ impl Number {
             let test = compare(self.narrow, self.value, 0, negative, Op::Slt);
             decide(site, test, negative);
         }
-        let mut least = 1u64;
-        for _ in 1..self.digits {
-            least = least.wrapping_mul(self.base);
-        }
-        if self.digits > 1 {
-            decide(site, compare(size, value, least, false, Op::Ult), false);
-        }
-        if let Some(beyond) = least.checked_mul(self.base)
-            && beyond <= mask(width)
+        let mut power = 1u64;
+        while let Some(next) = power.checked_mul(self.base)
+            && next <= mask(width)
         {
-            decide(site, compare(size, value, beyond, true, Op::Ult), true);
+            let is_last = value < next;
+            decide(site, compare(size, value, next, is_last, Op::Ult), is_last);
+            if is_last {
+                break;
+            }
+            power = next;
         }
     }
 
@@ -297,6 +299,17 @@ impl Number {
 }
 
 impl Moved {
+    /// The texts that decide the position get the length they have, each in its turn.
+    /// If it is something else that decides it, it is what it is in this run.
+    fn settle(&self, site: u32) {
+        if settle_lengths(self.position, site, DEEPEST) {
+            return;
+        }
+        let width = table::width(self.position);
+        let here = simplify::comparison(Op::Eq, width, self.position, 0, self.value, self.value, 1);
+        decide(site, here, true);
+    }
+
     fn reveal(&mut self, index: usize, byte: u8, site: u32) -> u32 {
         if self.bytes[index] != byte {
             events::loss(site, self.position, LossReason::Overwritten);
@@ -304,14 +317,36 @@ impl Moved {
         }
         if !self.settled {
             self.settled = true;
-            let width = table::width(self.position);
-            let here =
-                simplify::comparison(Op::Eq, width, self.position, 0, self.value, self.value, 1);
-            decide(site, here, true);
+            self.settle(site);
         }
         let inner = self.cells[index];
         if is_text(inner) { reveal(inner, byte, site) } else { inner }
     }
+}
+
+/// The first texts of a sum are its left side. False if there is anything in it
+/// but lengths and constants.
+fn settle_lengths(label: Label, site: u32, depth: usize) -> bool {
+    if let Some(number) = by_length(label) {
+        number.settle(site);
+        return true;
+    }
+    let node = *table::node(label);
+    if node.op != Op::Add as u8 || depth == 0 {
+        return false;
+    }
+    let is_sum = node.flags == B_CONST || node.flags == 0;
+    is_sum
+        && settle_lengths(node.a, site, depth - 1)
+        && (node.flags == B_CONST || settle_lengths(node.b, site, depth - 1))
+}
+
+/// The text of which this is the length.
+fn by_length(label: Label) -> Option<&'static mut Number> {
+    (0..unsafe { COUNT }).find_map(|number| match unsafe { &mut *TABLE.add(number) } {
+        Entry::Number(number) if number.length == label => Some(number),
+        _ => None,
+    })
 }
 
 /// The next free entry, and its first label; none if there is no room.
@@ -425,6 +460,8 @@ pub unsafe extern "C" fn __chg_rt_text_moved(address: u64, bytes: u64, position:
 
 /// Texts in one piece of memory, by the labels of their lengths.
 const TEXTS: usize = 64;
+/// How deep sums of their lengths are followed.
+const DEEPEST: usize = 256;
 
 /// Is `length` nothing but the number of these bytes: constants and whole texts?
 #[unsafe(no_mangle)]
@@ -455,7 +492,7 @@ pub unsafe extern "C" fn __chg_rt_text_covers(address: u64, bytes: u64, length: 
         }
     }
     let mut rest = &mut lengths[..count];
-    (take(length, &mut rest, &mut constant, TEXTS) && rest.is_empty() && constant == 0) as u32
+    (take(length, &mut rest, &mut constant, DEEPEST) && rest.is_empty() && constant == 0) as u32
 }
 
 /// Takes the parts of a sum away; false if there is one that is not there.
