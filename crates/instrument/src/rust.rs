@@ -5,13 +5,13 @@
 //! and the models rest on the form of its structures; if that is not the known one,
 //! everything stays as it is and digits are traced like other code.
 
-use crate::ir::{Cursor, Ir, Opcode, Value};
+use crate::ir::{Cursor, Ir, Kind, Opcode, Type, Value};
 use crate::redirect;
 use crate::sites::demangled;
 use std::collections::HashMap;
 
 /// The library's own function, as models call it, and the model.
-const REAL: &str = "__rust_";
+const REAL: &str = "__real_rust_";
 const MODEL: &str = "__model_rust_";
 
 /// Names of functions that write to standard output and error.
@@ -22,7 +22,26 @@ const INTEGERS: [&str; 10] = [
     "u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64", "isize",
 ];
 
-const STRING: &str = "<alloc::string::String as core::fmt::Write>::";
+/// What a string can do, and the models of it.
+const STRING: [(&str, &str); 7] = [
+    (
+        "<alloc::string::String as core::fmt::Write>::write_str",
+        "write_str",
+    ),
+    (
+        "<alloc::string::String as core::fmt::Write>::write_char",
+        "write_char",
+    ),
+    ("alloc::string::String::push_str", "push_str"),
+    ("<alloc::string::String>::push_str", "push_str"),
+    ("alloc::string::String::push", "push"),
+    ("<alloc::string::String>::push", "push"),
+    (
+        "<alloc::string::String as core::clone::Clone>::clone",
+        "clone",
+    ),
+];
+const TO_STRING: &str = " as alloc::string::SpecToString>::spec_to_string";
 
 /// What turns writing of bytes into writing of text; what it writes to is `T` in older names.
 const ADAPTER: &str = "std::io::default_write_fmt::Adapter<";
@@ -97,33 +116,66 @@ pub fn is_wanted(ir: Ir) -> bool {
 /// two pointers, flags of 32 bits and a width of 16; and the fourth entry of a
 /// table of functions.
 fn has_known_form(pad: Value) -> bool {
-    let Some(&formatter) = pad.parameters().first() else {
-        return false;
+    let loads = loads(pad);
+    let formatter = pad.parameters().first().copied();
+    let reads = |offset: u64, wanted: &dyn Fn(Type) -> bool| {
+        loads
+            .iter()
+            .any(|(base, at, ty)| Some(*base) == formatter && *at == offset && wanted(*ty))
     };
-    let mut fields = HashMap::new();
-    let mut is_fourth_loaded = false;
-    for load in pad.blocks().into_iter().flat_map(|block| block.instructions()) {
-        if load.opcode() != Opcode::LLVMLoad {
-            continue;
-        }
-        let (base, offset) = place(load.operand(0));
-        if base == formatter {
-            fields.entry(offset).or_insert(load.ty());
-        } else if offset == 24 {
-            is_fourth_loaded = true;
-        }
-    }
-    let is_int = |offset: u64, bits: u32| {
-        fields.get(&offset).is_some_and(|ty| {
-            ty.kind() == crate::ir::Kind::LLVMIntegerTypeKind && ty.int_bits() == bits
+    let is_int =
+        |bits| move |ty: Type| ty.kind() == Kind::LLVMIntegerTypeKind && ty.int_bits() == bits;
+    let is_pointer = |ty: Type| ty.kind() == Kind::LLVMPointerTypeKind;
+    reads(0, &is_pointer)
+        && reads(8, &is_pointer)
+        && reads(16, &is_int(32))
+        && reads(20, &is_int(16))
+        && loads
+            .iter()
+            .any(|(base, at, ty)| Some(*base) != formatter && *at == 24 && is_pointer(*ty))
+}
+
+/// Writing to a string reads its capacity, the place of its bytes and its length, in
+/// this order. A copy of the function that was not optimised leaves that to another one.
+fn has_known_string(names: &Names) -> bool {
+    let forms: Vec<HashMap<u64, Type>> = names
+        .functions
+        .iter()
+        .filter(|(name, _)| name == STRING[0].0)
+        .map(|(_, function)| loaded_fields(*function))
+        .filter(|fields| !fields.is_empty())
+        .collect();
+    let is_known = |fields: &HashMap<u64, Type>| {
+        let kind = |offset| fields.get(&offset).map(|ty| ty.kind());
+        kind(0) == Some(Kind::LLVMIntegerTypeKind)
+            && kind(8) == Some(Kind::LLVMPointerTypeKind)
+            && kind(16) == Some(Kind::LLVMIntegerTypeKind)
+    };
+    !forms.is_empty() && forms.iter().all(is_known)
+}
+
+/// What a function loads from the structure that its first parameter points to.
+fn loaded_fields(function: Value) -> HashMap<u64, Type> {
+    let structure = function.parameters().first().copied();
+    loads(function)
+        .into_iter()
+        .filter(|(base, _, _)| Some(*base) == structure)
+        .map(|(_, offset, ty)| (offset, ty))
+        .collect()
+}
+
+/// Base, offset and type of all loads of a function.
+fn loads(function: Value) -> Vec<(Value, u64, Type)> {
+    function
+        .blocks()
+        .into_iter()
+        .flat_map(|block| block.instructions())
+        .filter(|instruction| instruction.opcode() == Opcode::LLVMLoad)
+        .map(|load| {
+            let (base, offset) = place(load.operand(0));
+            (base, offset, load.ty())
         })
-    };
-    let is_pointer = |offset: u64| {
-        fields
-            .get(&offset)
-            .is_some_and(|ty| ty.kind() == crate::ir::Kind::LLVMPointerTypeKind)
-    };
-    is_pointer(0) && is_pointer(8) && is_int(16, 32) && is_int(20, 16) && is_fourth_loaded
+        .collect()
 }
 
 /// A pointer as another one and a constant distance.
@@ -163,13 +215,13 @@ pub fn list_streams(ir: Ir) {
 /// Sends calls of the library's functions to the models, which are linked by now.
 pub fn to_models(ir: Ir) {
     let names = Names::of(ir);
-    let is_capacity_used = names.has(CAPACITY);
+    let is_string_open = names.has(CAPACITY) || !has_known_string(&names);
     let mut known: HashMap<String, Value> = HashMap::new();
     for (name, function) in &names.functions {
         let Some(model) = model_of(name) else {
             continue;
         };
-        if is_capacity_used && model.starts_with("string") {
+        if is_string_open && model.contains("string") {
             continue;
         }
         let Some(stand_in) = ir.function(&format!("{MODEL}{model}")) else {
@@ -191,9 +243,14 @@ pub fn to_models(ir: Ir) {
 }
 
 fn model_of(name: &str) -> Option<String> {
-    if let Some(method) = name.strip_prefix(STRING) {
-        let is_writer = matches!(method, "write_str" | "write_char");
-        return is_writer.then(|| format!("string_{method}"));
+    if let Some((_, method)) = STRING.iter().find(|(method, _)| *method == name) {
+        return Some(format!("string_{method}"));
+    }
+    if let Some(this) = name.strip_suffix(TO_STRING) {
+        let integer = this.strip_prefix('<')?;
+        return INTEGERS
+            .contains(&integer)
+            .then(|| format!("to_string_{integer}"));
     }
     if matches!(name, "<str as core::fmt::Display>::fmt") {
         return Some("show_str".into());
@@ -224,7 +281,11 @@ fn writer(ir: Ir, name: &str, function: Value) -> Option<String> {
         }
         None => return None,
     };
-    if adapted == "T" { generic() } else { Some(adapted) }
+    if adapted == "T" {
+        generic()
+    } else {
+        Some(adapted)
+    }
 }
 
 fn is_stream(writer: &str) -> bool {

@@ -320,7 +320,11 @@ impl Moved {
             self.settle(site);
         }
         let inner = self.cells[index];
-        if is_text(inner) { reveal(inner, byte, site) } else { inner }
+        if is_text(inner) {
+            reveal(inner, byte, site)
+        } else {
+            inner
+        }
     }
 }
 
@@ -426,7 +430,12 @@ pub unsafe extern "C" fn __chg_rt_text(
 
 /// Where these bytes are depends on `position`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __chg_rt_text_moved(address: u64, bytes: u64, position: Label, value: u64) {
+pub unsafe extern "C" fn __chg_rt_text_moved(
+    address: u64,
+    bytes: u64,
+    position: Label,
+    value: u64,
+) {
     if position == 0 || !state::tracing() {
         return;
     }
