@@ -22,7 +22,7 @@ pub unsafe extern "C" fn __chg_rt_load(address: u64, bits: u32, value: u64, site
 
 fn load_bytes(address: u64, bytes: u32, value: u64, site: u32) -> Label {
     if texts::any(address, bytes as u64) {
-        texts::settle(address, bytes as u64, site);
+        texts::look(address, bytes as u64, site);
     }
     let first = texts::cell(address);
     let label = shadow::label_of(first);
@@ -204,9 +204,6 @@ fn snapshot(object: &objects::Object, site: u32) -> Option<u32> {
     }
     if texts::any(object.base, object.size) {
         texts::settle(object.base, object.size, site);
-        if texts::any(object.base, object.size) {
-            return None;
-        }
     }
     let _guard = lock::acquire()?;
     let slot = (object.base >> 3) as usize % SNAPSHOTS;

@@ -23,12 +23,13 @@ pub unsafe extern "C" fn __chg_rt_output(fd: i32, address: u64, bytes: u64) {
         if shadow::get(at) == 0 {
             continue;
         }
-        if texts::any(at, 1)
-            && let Some((size, printed)) = texts::output(at, bytes - index)
-        {
-            push_value(fd, printed, start + index, size);
-            next = index + size;
-            continue;
+        if texts::any(at, 1) {
+            if let Some((size, printed)) = texts::output(at, bytes - index) {
+                push_value(fd, printed, start + index, size);
+                next = index + size;
+                continue;
+            }
+            texts::settle(at, 1, state::call_site());
         }
         let value = unsafe { *(at as *const u8) } as u64;
         let label = unsafe { memory::__chg_rt_load(at, 8, value, state::call_site()) };

@@ -89,13 +89,17 @@ pub fn cell(address: u64) -> u32 {
     if is_text(cell) { fixed(cell) } else { cell }
 }
 
-/// Before bytes are used: they become what they are at this length. Code that
-/// only passes text on sees constants and leaves the memory as it is.
+/// Before bytes are used: they are settled. Code that only passes text on
+/// sees constants and leaves the memory as it is.
 #[cold]
-pub fn settle(address: u64, bytes: u64, site: u32) {
-    if passing() {
-        return;
+pub fn look(address: u64, bytes: u64, site: u32) {
+    if !passing() {
+        settle(address, bytes, site);
     }
+}
+
+/// Bytes become what they are at this length, whoever wants them.
+pub fn settle(address: u64, bytes: u64, site: u32) {
     for at in address..address + bytes {
         let cell = shadow::get(at);
         if is_text(cell) {
