@@ -306,7 +306,7 @@ impl Moved {
     /// The texts that decide the position get the length they have, each in its turn.
     /// If it is something else that decides it, it is what it is in this run.
     fn settle(&self, site: u32) {
-        if settle_lengths(self.position, site, DEEPEST) {
+        if settle_value(self.position, site) {
             return;
         }
         let width = table::width(self.position);
@@ -332,21 +332,30 @@ impl Moved {
     }
 }
 
-/// The first texts of a sum are its left side. False if there is anything in it
-/// but lengths and constants.
-fn settle_lengths(label: Label, site: u32, depth: usize) -> bool {
+/// A value that depends on nothing but the lengths of texts is fixed by branches on
+/// these, so nothing is lost. False if it depends on anything else.
+pub fn settle_value(label: Label, site: u32) -> bool {
+    exist() && settle_lengths(label, site, &mut { MOST_PARTS })
+}
+
+/// What was written first is on the left side of a sum.
+fn settle_lengths(label: Label, site: u32, left: &mut usize) -> bool {
+    if *left == 0 {
+        return false;
+    }
+    *left -= 1;
     if let Some(number) = by_length(label) {
         number.settle(site);
         return true;
     }
     let node = *table::node(label);
-    if node.op != Op::Add as u8 || depth == 0 {
-        return false;
+    match Op::from_u8(node.op) {
+        Some(Op::Const) => true,
+        None | Some(Op::Input | Op::Length | Op::Read) => false,
+        Some(op) => [node.a, node.b, node.c][..op.arity()]
+            .iter()
+            .all(|&part| part == 0 || settle_lengths(part, site, left)),
     }
-    let is_sum = node.flags == B_CONST || node.flags == 0;
-    is_sum
-        && settle_lengths(node.a, site, depth - 1)
-        && (node.flags == B_CONST || settle_lengths(node.b, site, depth - 1))
 }
 
 /// The text of which this is the length.
@@ -475,6 +484,8 @@ pub unsafe extern "C" fn __chg_rt_text_moved(
 const TEXTS: usize = 64;
 /// How deep sums of their lengths are followed.
 const DEEPEST: usize = 256;
+/// How many parts of a value are looked at for lengths of texts.
+const MOST_PARTS: usize = 256;
 
 /// Is `length` nothing but the number of these bytes: constants and whole texts?
 #[unsafe(no_mangle)]
