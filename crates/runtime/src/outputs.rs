@@ -20,29 +20,40 @@ pub unsafe extern "C" fn __chg_rt_output(fd: i32, address: u64, bytes: u64) {
         let index = next;
         let at = address + index;
         next += 1;
-        if shadow::get(at) == 0 {
+        let cell = shadow::get(at);
+        if cell == 0 {
             continue;
         }
-        if texts::any(at, 1) {
-            if let Some((size, printed)) = texts::output(at, bytes - index) {
-                push_value(fd, printed, start + index, size);
-                next = index + size;
-                continue;
-            }
+        if !texts::is_text(cell) {
+            push_byte(fd, at, start + index);
+        } else if let Some((size, printed)) = texts::output(at, bytes - index) {
+            push_value(fd, printed, start + index, size);
+            next = index + size;
+        } else if texts::is_cut(cell) {
             texts::settle(at, 1, state::call_site());
+            push_byte(fd, at, start + index);
+        } else {
+            // In a stream of output it does not matter where it is.
+            unsafe { *shadow::cell(at) = texts::cell(at) };
+            push_byte(fd, at, start + index);
+            unsafe { *shadow::cell(at) = cell };
         }
-        let value = unsafe { *(at as *const u8) } as u64;
-        let label = unsafe { memory::__chg_rt_load(at, 8, value, state::call_site()) };
-        if label != 0 {
-            events::push(
-                EventKind::OutputByte,
-                fd as u8,
-                state::call_site(),
-                label,
-                value as u32,
-                start + index,
-            );
-        }
+    }
+}
+
+fn push_byte(fd: i32, at: u64, place: u64) {
+    let site = state::call_site();
+    let value = unsafe { *(at as *const u8) } as u64;
+    let label = unsafe { memory::__chg_rt_load(at, 8, value, site) };
+    if label != 0 {
+        events::push(
+            EventKind::OutputByte,
+            fd as u8,
+            site,
+            label,
+            value as u32,
+            place,
+        );
     }
 }
 

@@ -25,6 +25,7 @@ const INDEX_BITS: u32 = 6;
 const ENTRIES: usize = 1 << 16;
 
 /// A label is `FIRST`, the number of the entry, and which byte of it.
+#[allow(clippy::large_enum_variant)] // there is no heap to put one into
 enum Entry {
     Number(Number),
     Moved(Moved),
@@ -123,6 +124,11 @@ pub fn source(cell: u32) -> Label {
         Entry::Number(number) => number.label,
         Entry::Moved(moved) => moved.position,
     }
+}
+
+/// Is this a byte of a number, wherever it is?
+pub fn is_cut(cell: u32) -> bool {
+    is_text(innermost(cell))
 }
 
 /// If a whole text begins here: its size and the event of its output.
