@@ -39,6 +39,14 @@ void __chg_output(int fd, const void *p, size_t n);
 // `text` the bytes it was printed as.
 void __chg_output_value(int fd, uint64_t value, int bits, const char *conversion,
                         const char *text, size_t n);
+// This memory is the text of a number, as above, whose digits are `digits` bytes from `first` on, and `length` how long
+// it is, as an expression. If it reaches the output as a whole it is one event there; 0 if it cannot be kept so.
+int __chg_text(const char *p, size_t n, size_t first, size_t digits, uint64_t value, int bits, uint64_t length,
+               const char *conversion);
+// Where these bytes are depends on `position`, because a text is before them.
+void __chg_text_moved(const void *p, size_t n, uint64_t position);
+// Is `length` the number of these bytes for every length of the texts among them?
+int __chg_text_covers(const void *p, size_t n, uint64_t length);
 void __chg_observe(const char *name, uint64_t value);
 
 // Numbers of `LossReason`.

@@ -21,7 +21,8 @@ fn main() {
     // Exceptions of `new` pass through the glue.
     let glue = here.join("glue/glue.c");
     compile(&glue, &out.join("glue.bc"), &["-fexceptions"]);
-    build_models(&root.join("models"), &out);
+    build_models(&root.join("models"), &out, "models.bc");
+    build_models(&root.join("models/rust"), &out, "rust.bc");
     build_library(&root.join("models/cxx"), &out);
     identify(&root);
 }
@@ -37,6 +38,7 @@ fn identify(root: &Path) {
         "crates/instrument/glue",
         "models",
         "models/cxx",
+        "models/rust",
     ] {
         let directory = root.join(place);
         println!("cargo::rerun-if-changed={}", directory.display());
@@ -119,7 +121,7 @@ fn build_runtime(root: &Path, out: &Path) {
         .arg(out.join("runtime.o")));
 }
 
-fn build_models(directory: &Path, out: &Path) {
+fn build_models(directory: &Path, out: &Path, name: &str) {
     let parts: Vec<PathBuf> = sources(directory, "c")
         .iter()
         .map(|source| {
@@ -128,7 +130,7 @@ fn build_models(directory: &Path, out: &Path) {
             part
         })
         .collect();
-    link(&parts, &out.join("models.bc"));
+    link(&parts, &out.join(name));
 }
 
 /// Small functions are inlined, because templates are made of little else. No

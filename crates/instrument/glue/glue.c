@@ -42,6 +42,10 @@ const uint8_t *__chg_rt_stream_data(int);
 uint64_t __chg_rt_stream_capacity(int);
 void __chg_rt_output(int, uint64_t, uint64_t);
 void __chg_rt_output_value(int, uint32_t, uint64_t, const char *, uint64_t);
+uint32_t __chg_rt_text(uint64_t, uint64_t, uint64_t, uint64_t, uint32_t, uint64_t, uint32_t, uint32_t,
+                       const char *);
+void __chg_rt_text_moved(uint64_t, uint64_t, uint32_t, uint64_t);
+uint32_t __chg_rt_text_covers(uint64_t, uint64_t, uint32_t);
 void __chg_rt_observe(const char *, uint32_t, uint64_t);
 void __chg_rt_threads(void);
 void __chg_rt_forked(int);
@@ -157,6 +161,26 @@ void __chg_output_value(int fd, uint64_t value, int bits, const char *conversion
                         const char *text, size_t n) {
   (void)bits, (void)text;
   __chg_rt_output_value(fd, __chg_args[1], value, conversion, n);
+}
+
+int __chg_text(const char *p, size_t n, size_t first, size_t digits, uint64_t value, int bits, uint64_t length,
+               const char *conversion) {
+  (void)length;
+  uint32_t kept = __chg_rt_text((uint64_t)p, n, first, digits, __chg_args[4], value, (uint32_t)bits,
+                                __chg_args[6], conversion);
+  __chg_rets[0] = 0;
+  return (int)kept;
+}
+
+void __chg_text_moved(const void *p, size_t n, uint64_t position) {
+  __chg_rt_text_moved((uint64_t)p, n, __chg_args[2], position);
+}
+
+int __chg_text_covers(const void *p, size_t n, uint64_t length) {
+  (void)length;
+  uint32_t covers = __chg_rt_text_covers((uint64_t)p, n, __chg_args[2]);
+  __chg_rets[0] = 0;
+  return (int)covers;
 }
 
 uint64_t __chg_lost(uint64_t value, int reason) {

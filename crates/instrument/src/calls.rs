@@ -6,6 +6,7 @@ use crate::group::{Argument, Label, Word};
 use crate::ir::{Opcode, Predicate, Type, Value};
 use crate::leaves::{self, Leaf};
 use crate::quiet;
+use crate::rust;
 use changeling_trace::event::LossReason;
 
 /// Slots in the glue's arrays.
@@ -66,7 +67,7 @@ impl Pass<'_> {
                 _ => self.external_call(call, target),
             },
             Callee::Traced(target) => self.traced_call(call, Some(target)),
-            Callee::Glue(_) if coverage::is_mark(call) => {}
+            Callee::Glue(_) if coverage::is_mark(call) || rust::is_mark(call) => {}
             Callee::Glue(target) => self.traced_call(call, Some(target)),
             Callee::Indirect(pointer) => {
                 let label = self.label(pointer);
@@ -80,7 +81,7 @@ impl Pass<'_> {
     pub fn unlabelled_call(&mut self, call: Value) {
         match callee_of(call) {
             Callee::Intrinsic(_) | Callee::Assembler(_) | Callee::External(_) => {}
-            Callee::Glue(_) if coverage::is_mark(call) => {}
+            Callee::Glue(_) if coverage::is_mark(call) || rust::is_mark(call) => {}
             Callee::Traced(target) | Callee::Glue(target) => self.traced_call(call, Some(target)),
             Callee::Indirect(_) => self.traced_call(call, None),
         }

@@ -18,6 +18,7 @@ mod library;
 mod module;
 mod quiet;
 mod redirect;
+mod rust;
 mod sites;
 mod taint;
 mod values;

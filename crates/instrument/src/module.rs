@@ -10,6 +10,7 @@ use crate::group::{Generator, Group, Labels};
 use crate::ir::{Cursor, Ir, Opcode, Value};
 use crate::library;
 use crate::redirect;
+use crate::rust;
 use crate::sites::{self, Numbering};
 use crate::taint::Taint;
 use changeling_trace::sites::SiteTable;
@@ -25,6 +26,7 @@ use std::path::Path;
 const GLUE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/glue.bc"));
 const MODELS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/models.bc"));
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/library.bc"));
+const RUST: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/rust.bc"));
 
 /// No edge is left on which no mark or label could be placed.
 const EDGES: &str = "function(break-crit-edges)";
@@ -74,8 +76,11 @@ pub fn transform(bitcode: &Path, traced: &Path) -> Result<SiteTable, InstrumentE
     let table = numbering.table(&functions, &apart);
     let unlabelled = backtraces::functions(&functions);
     coverage::mark_blocks(ir, &functions, &apart, &unlabelled, &numbering);
+    let passages: HashSet<Value> = rust::mark_passages(ir, &functions).into_iter().collect();
     limit_inlining(ir, &functions, |function| {
-        apart.contains(&function) || unlabelled.contains(&function)
+        [&apart, &unlabelled, &passages]
+            .iter()
+            .any(|set| set.contains(&function))
     });
     run_passes(&module, &machine, BEFORE)?;
     trace_functions(ir, &models);
@@ -123,8 +128,8 @@ impl Models {
     }
 }
 
-/// Links the models of the C library, and the C++ library if the program has
-/// need of it, and sends the program's calls there.
+/// Links the models of the C library, and those of the C++ and Rust libraries if the
+/// program has need of them, and sends the program's calls there.
 fn link_models<'ctx>(
     context: &'ctx Context,
     program: &Module<'ctx>,
@@ -156,6 +161,15 @@ fn link_models<'ctx>(
         link(program, library)?;
     }
     link(program, c_models)?;
+    if rust::is_wanted(ir) {
+        let part = embedded(context, RUST, "the models of Rust's library")?;
+        let names = claim_names(&part);
+        models.written.extend(names.iter().cloned());
+        models.functions.extend(names);
+        rust::list_streams(ir);
+        link(program, part)?;
+        rust::to_models(ir);
+    }
     Ok(models)
 }
 

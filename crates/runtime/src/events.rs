@@ -1,6 +1,6 @@
 //! Appending to the event log.
 
-use crate::{libc, lock, state};
+use crate::{libc, lock, state, texts};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use trace::event::{Event, EventKind, GuardReason, LossReason, TAKEN};
 use trace::node::Label;
@@ -52,7 +52,7 @@ pub fn guard(site: u32, label: Label, reason: GuardReason) {
 }
 
 pub fn concretize(site: u32, label: Label, value: u64, reason: LossReason) {
-    if label != 0 {
+    if label != 0 && !texts::settle_value(label, site) {
         push(
             EventKind::Concretize,
             0,
@@ -109,7 +109,7 @@ pub unsafe extern "C" fn __chg_rt_concretize(site: u32, label: Label, value: u64
     let Some(reason) = LossReason::from_u32(reason) else {
         return;
     };
-    if label == 0 {
+    if label == 0 || texts::settle_value(label, site) {
         return;
     }
     if matches!(reason, LossReason::Size | LossReason::Target) && crate::table::width(label) <= 64 {

@@ -28,6 +28,7 @@ mod shadow;
 mod simplify;
 mod state;
 mod table;
+mod texts;
 mod wide;
 mod windows;
 

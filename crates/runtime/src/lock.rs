@@ -5,6 +5,10 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 /// Set once a second thread starts; before that the lock is not touched.
 pub static THREADED: AtomicBool = AtomicBool::new(false);
 
+pub fn is_threaded() -> bool {
+    THREADED.load(Ordering::Relaxed)
+}
+
 static OWNER: AtomicUsize = AtomicUsize::new(0);
 
 /// Proof that this thread may append to the tables.

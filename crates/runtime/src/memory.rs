@@ -1,7 +1,7 @@
 //! Loads, stores and block operations of labelled memory.
 
 use crate::simplify::{self, Piece, mask};
-use crate::{events, lock, objects, pins, shadow, state, table, windows};
+use crate::{events, lock, objects, pins, shadow, state, table, texts, windows};
 use trace::event::{GuardReason, LossReason};
 use trace::layout::TableHeader;
 use trace::node::{Label, Node, Op};
@@ -21,13 +21,16 @@ pub unsafe extern "C" fn __chg_rt_load(address: u64, bits: u32, value: u64, site
 }
 
 fn load_bytes(address: u64, bytes: u32, value: u64, site: u32) -> Label {
-    let first = shadow::get(address);
+    if texts::any(address, bytes as u64) {
+        texts::look(address, bytes as u64, site);
+    }
+    let first = texts::cell(address);
     let label = shadow::label_of(first);
     if label != 0 && shadow::byte_of(first) == 0 {
         let known = table::node(label);
         if known.width as u32 == bytes * 8
             && known.value == value
-            && (1..bytes).all(|byte| shadow::get(address + byte as u64) == expected(label, byte))
+            && (1..bytes).all(|byte| texts::cell(address + byte as u64) == expected(label, byte))
         {
             return label;
         }
@@ -58,10 +61,10 @@ fn assemble(address: u64, bytes: u32, value: u64, site: u32) -> Label {
 
 /// The longest run of bytes from `byte` on that are parts of one label, or constants.
 fn run_at(address: u64, byte: u32, bytes: u32, value: u64, site: u32) -> Piece {
-    let first = shadow::get(address + byte as u64);
+    let first = texts::cell(address + byte as u64);
     let mut length = 1;
     while byte + length < bytes {
-        let next = shadow::get(address + (byte + length) as u64);
+        let next = texts::cell(address + (byte + length) as u64);
         let goes_on = if first == 0 {
             next == 0
         } else {
@@ -161,7 +164,7 @@ pub unsafe extern "C" fn __chg_rt_load_at(
         return unsafe { __chg_rt_load(address, bits, value, site) };
     };
     let offset = windows::offset_in(&object, address, pointer);
-    let Some(number) = snapshot(&object) else {
+    let Some(number) = snapshot(&object, site) else {
         events::concretize(site, pointer, address, LossReason::TableFull);
         return unsafe { __chg_rt_load(address, bits, value, site) };
     };
@@ -195,9 +198,12 @@ static mut RECENT: [Snapshot; SNAPSHOTS] = [const {
 }; SNAPSHOTS];
 
 /// The number of a table with the object's present contents.
-fn snapshot(object: &objects::Object) -> Option<u32> {
+fn snapshot(object: &objects::Object, site: u32) -> Option<u32> {
     if !state::tracing() {
         return None;
+    }
+    if texts::any(object.base, object.size) {
+        texts::settle(object.base, object.size, site);
     }
     let _guard = lock::acquire()?;
     let slot = (object.base >> 3) as usize % SNAPSHOTS;
@@ -415,6 +421,6 @@ pub unsafe extern "C" fn __chg_rt_lost_memory(address: u64, bytes: u64, reason: 
     };
     let labelled = (address..address + bytes).find(|&at| shadow::get(at) != 0);
     if let Some(at) = labelled {
-        events::loss(site, shadow::label_of(shadow::get(at)), reason);
+        events::loss(site, texts::source(shadow::get(at)), reason);
     }
 }

@@ -1,6 +1,6 @@
 //! What the program shows: output bytes, printed numbers, observed values.
 
-use crate::{events, libc, memory, shadow, simplify, state};
+use crate::{events, libc, memory, shadow, simplify, state, texts};
 use core::ffi::c_char;
 use trace::event::{EXIT_STATUS, EventKind};
 use trace::node::Label;
@@ -15,23 +15,45 @@ pub unsafe extern "C" fn __chg_rt_output(fd: i32, address: u64, bytes: u64) {
     if !shadow::any(address, bytes) {
         return;
     }
-    for index in 0..bytes {
+    let mut next = 0;
+    while next < bytes {
+        let index = next;
         let at = address + index;
-        if shadow::get(at) == 0 {
+        next += 1;
+        let cell = shadow::get(at);
+        if cell == 0 {
             continue;
         }
-        let value = unsafe { *(at as *const u8) } as u64;
-        let label = unsafe { memory::__chg_rt_load(at, 8, value, state::call_site()) };
-        if label != 0 {
-            events::push(
-                EventKind::OutputByte,
-                fd as u8,
-                state::call_site(),
-                label,
-                value as u32,
-                start + index,
-            );
+        if !texts::is_text(cell) {
+            push_byte(fd, at, start + index);
+        } else if let Some((size, printed)) = texts::output(at, bytes - index) {
+            push_value(fd, printed, start + index, size);
+            next = index + size;
+        } else if texts::is_cut(cell) {
+            texts::settle(at, 1, state::call_site());
+            push_byte(fd, at, start + index);
+        } else {
+            // In a stream of output it does not matter where it is.
+            unsafe { *shadow::cell(at) = texts::cell(at) };
+            push_byte(fd, at, start + index);
+            unsafe { *shadow::cell(at) = cell };
         }
+    }
+}
+
+fn push_byte(fd: i32, at: u64, place: u64) {
+    let site = state::call_site();
+    let value = unsafe { *(at as *const u8) } as u64;
+    let label = unsafe { memory::__chg_rt_load(at, 8, value, site) };
+    if label != 0 {
+        events::push(
+            EventKind::OutputByte,
+            fd as u8,
+            site,
+            label,
+            value as u32,
+            place,
+        );
     }
 }
 
@@ -51,7 +73,28 @@ pub unsafe extern "C" fn __chg_rt_output_value(
     if label == 0 {
         return;
     }
-    let format = unsafe { text(conversion) };
+    let printed = Printed {
+        label,
+        value,
+        format: unsafe { text(conversion) },
+    };
+    push_value(fd, printed, start, bytes);
+}
+
+/// A number as it is printed.
+pub struct Printed {
+    pub label: Label,
+    pub value: u64,
+    /// The place of its conversion among the strings.
+    pub format: u32,
+}
+
+fn push_value(fd: i32, printed: Printed, start: u64, bytes: u64) {
+    let Printed {
+        label,
+        value,
+        format,
+    } = printed;
     let site = state::call_site();
     events::push(EventKind::OutputValue, fd as u8, site, label, format, start);
     events::push(
@@ -112,7 +155,7 @@ fn advance(fd: i32, bytes: u64) -> u64 {
 }
 
 /// The offset of a string in the string region; 0 (empty) if there is no room.
-unsafe fn text(string: *const c_char) -> u32 {
+pub unsafe fn text(string: *const c_char) -> u32 {
     let header = state::header();
     let region = state::at::<u8>(header.strings);
     let length = unsafe { libc::strlen(string) } as u64;
@@ -138,4 +181,10 @@ unsafe fn text(string: *const c_char) -> u32 {
     }
     header.string_bytes += length + 1;
     at as u32
+}
+
+/// The string at an offset of the string region.
+pub fn string_at(offset: u32) -> &'static [u8] {
+    let string = unsafe { state::at::<u8>(state::header().strings).add(offset as usize) };
+    unsafe { core::slice::from_raw_parts(string, libc::strlen(string as *const c_char)) }
 }

@@ -1,7 +1,7 @@
 //! The node table: append-only, and equal nodes made close together are one.
 
-use crate::{libc, lock, state};
-use trace::node::{A_CONST, B_CONST, Label, MAX_LABEL, Node, Op};
+use crate::{libc, lock, state, texts};
+use trace::node::{A_CONST, B_CONST, Label, Node, Op};
 
 /// Which nodes were made lately, by a hash of their contents. It forgets: a node
 /// that was made long ago may be made again, which costs a little room, and the
@@ -64,7 +64,7 @@ pub fn intern(new: Node) -> Label {
         return slot.label;
     }
     let count = header.node_count;
-    if count >= header.node_capacity || count > MAX_LABEL as u64 {
+    if count >= header.node_capacity || count >= texts::FIRST as u64 {
         header.nodes_refused += 1;
         return 0;
     }

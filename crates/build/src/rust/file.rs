@@ -47,6 +47,9 @@ pub fn build_file(file: &Path, options: &BuildOptions, cache: &Cache) -> Result<
             format!("-Cdebug-assertions={checks}"),
             format!("-Coverflow-checks={checks}"),
         ]);
+        // Intermediate files are named after the crate: beside the source they would be those of
+        // another file that is built at the same time.
+        command.arg("--out-dir").arg(work.path());
         command.arg(harness.link_argument());
         command.args(&options.flags).current_dir(&root);
         Ok(command)

@@ -1,6 +1,7 @@
 //! `changeling run` and its companions, end to end, on programs of `fixtures/`.
 
 mod guides;
+mod printing;
 mod room;
 
 use room::*;

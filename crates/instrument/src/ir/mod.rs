@@ -15,6 +15,7 @@ mod value;
 
 pub use cursor::Cursor;
 use inkwell::llvm_sys::core::*;
+use inkwell::llvm_sys::debuginfo::LLVMGetSubprogram;
 use inkwell::llvm_sys::prelude::*;
 use inkwell::llvm_sys::target::*;
 use std::ffi::CString;
@@ -24,6 +25,9 @@ const IMPURE: [&str; 2] = ["memory", "speculatable"];
 
 /// Attribute of calls that holds their number.
 const NUMBER: &str = "chg-site";
+
+/// Which operand of a subprogram's description is its name.
+const SUBPROGRAM_NAME: usize = 2;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct Value(LLVMValueRef);
@@ -79,6 +83,23 @@ impl Ir {
             next = unsafe { LLVMGetNextFunction(next) };
         }
         all
+    }
+
+    /// The name of a function in the debug information, in Rust with what it was made for.
+    pub fn debug_name(&self, function: Value) -> Option<String> {
+        unsafe {
+            let subprogram = LLVMGetSubprogram(function.0);
+            if subprogram.is_null() {
+                return None;
+            }
+            let node = LLVMMetadataAsValue(self.context, subprogram);
+            let mut fields = vec![std::ptr::null_mut(); LLVMGetMDNodeNumOperands(node) as usize];
+            LLVMGetMDNodeOperands(node, fields.as_mut_ptr());
+            let name = *fields.get(SUBPROGRAM_NAME).filter(|name| !name.is_null())?;
+            let mut length = 0;
+            let text = LLVMGetMDString(name, &mut length);
+            (!text.is_null()).then(|| name_of(text, length as usize))
+        }
     }
 
     pub fn globals(&self) -> Vec<Value> {
