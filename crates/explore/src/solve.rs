@@ -40,7 +40,11 @@ impl State {
             Solved::Model(model) => (model.to_input(&self.subject.shape), false),
             Solved::Displaced(model) => (model.to_input(&self.subject.shape), true),
             Solved::Input(input) => (input, true),
-            Solved::Nothing => return Attempt::Closed(cost),
+            Solved::Nothing => {
+                // Looking for a new input in vain must not be free, or it would go on for ever.
+                cost.queries += u64::from(task == Task::Vary);
+                return Attempt::Closed(cost);
+            }
         };
         if self.known(&input).is_some() {
             self.stats.repeated += 1;

@@ -1,7 +1,7 @@
 //! Copies of blocks from or to symbolic addresses: pieces that fit a register, one after the other.
 
 use crate::memory::{__chg_rt_load_at, __chg_rt_store_at, read_value};
-use crate::{events, pins, shadow, simplify};
+use crate::{events, pins, shadow, simplify, texts};
 use trace::event::LossReason;
 use trace::node::{Label, Op};
 
@@ -19,16 +19,8 @@ pub unsafe extern "C" fn __chg_rt_copy_at(
     bytes: u64,
     site: u32,
 ) {
-    let to_label = if pins::is_pinned(to_label) {
-        0
-    } else {
-        to_label
-    };
-    let from_label = if pins::is_pinned(from_label) {
-        0
-    } else {
-        from_label
-    };
+    let to_label = open(to_label, site);
+    let from_label = open(from_label, site);
     if to_label | from_label == 0 || bytes > LONGEST {
         for (label, address, reason) in [
             (to_label, to, LossReason::StoreAddress),
@@ -54,6 +46,16 @@ pub unsafe extern "C" fn __chg_rt_copy_at(
         let bits = length as u32 * 8;
         let pointer = moved(to_label, to, offset);
         unsafe { __chg_rt_store_at(to + offset, pointer, bits, label, value, site, to) };
+    }
+}
+
+/// Nothing if branches have fixed the address, or do so now because it depends on lengths of
+/// texts alone.
+fn open(label: Label, site: u32) -> Label {
+    match label {
+        0 => 0,
+        _ if pins::is_pinned(label) || texts::settle_value(label, site) => 0,
+        _ => label,
     }
 }
 
