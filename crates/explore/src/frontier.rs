@@ -2,7 +2,8 @@
 //!
 //! Tasks wait in buckets, one per kind of question. Buckets are served in turn,
 //! by weights that grow with success, so that none starves the others; inside a
-//! bucket sides never taken come first, then the order of arrival.
+//! bucket a guide's rank and how well known a place is are added up, then the
+//! order of arrival decides.
 
 use crate::novelty::NEWS;
 use crate::tree::{NodeId, RunId};

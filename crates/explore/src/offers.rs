@@ -16,7 +16,10 @@ impl State {
         let old = std::mem::replace(&mut self.frontier, seed);
         for (bucket, rank, task) in old.into_tasks() {
             match task {
-                Task::Flip { node, way } => self.offer(node, way as usize, Some(bucket)),
+                // What was put off is as hard as before, whatever the guide thinks of it.
+                Task::Flip { node, way } if bucket != Bucket::Hard => {
+                    self.offer(node, way as usize, Some(bucket));
+                }
                 task => self.frontier.push(bucket, rank, 0, task),
             }
         }

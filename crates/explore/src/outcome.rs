@@ -156,8 +156,6 @@ pub struct Stats {
     pub satisfiable: u64,
     pub unsatisfiable: u64,
     pub unknown: u64,
-    /// Questions that were put off for being hard.
-    pub postponed: u64,
     /// Flips closed without a question: the condition can never hold.
     pub avoided: u64,
     /// Solutions that did not take the predicted path.

@@ -379,7 +379,8 @@ impl State {
         match &answer {
             Answer::Sat(_) => self.stats.satisfiable += 1,
             Answer::Unsat(_) => self.stats.unsatisfiable += 1,
-            Answer::Unknown(Reason::Postponed) => self.stats.postponed += 1,
+            // It still waits, and is counted once it is asked for good.
+            Answer::Unknown(Reason::Postponed) => {}
             Answer::Unknown(_) => self.stats.unknown += 1,
         }
         answer

@@ -438,10 +438,7 @@ impl Guide for Guided {
     }
 
     fn learn(&mut self, run: &RunFacts<'_>) {
-        let entered = Side::BOTH.into_iter().any(|side| {
-            let at = side.index();
-            self.contexts[at].get(run.contexts[at]).changed
-        });
+        let entered = self.entered_change(run.contexts);
         for side in Side::BOTH {
             let at = side.index();
             if self.tests[at].cover(run.coverage[at]) {
