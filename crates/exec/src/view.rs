@@ -29,6 +29,14 @@ pub enum Happening<'a> {
         taken: bool,
         caller: u32,
     },
+    /// Branches on the bits of `label` from `low` up to but not including `end`.
+    Bits {
+        site: u32,
+        label: Label,
+        low: u32,
+        end: u32,
+        caller: u32,
+    },
     Switch {
         site: u32,
         label: Label,
@@ -171,6 +179,13 @@ impl<'a> Trace<'a> {
                 site,
                 label,
                 taken: flags & event::TAKEN != 0,
+                caller: aux,
+            },
+            EventKind::Bits => Happening::Bits {
+                site,
+                label,
+                low: event::bits::low(value),
+                end: event::bits::end(value),
                 caller: aux,
             },
             EventKind::Switch => Happening::Switch {

@@ -25,6 +25,8 @@ pub struct Flip {
     pub ends: [Context; 2],
     /// Number of decisions before it.
     pub depth: u32,
+    /// No run has taken this side with such a condition.
+    pub is_new: bool,
 }
 
 /// What a guide remembers of the blocks that a path has entered; a number of its own.

@@ -52,7 +52,7 @@ impl State {
         }
     }
 
-    fn novelty_of(&self, node: NodeId, way: usize) -> u32 {
+    pub fn novelty_of(&self, node: NodeId, way: usize) -> u32 {
         let context = self.context(node);
         let before = self.turn_before(node);
         let familiar = &self.familiar;

@@ -4,6 +4,7 @@ use crate::frontier::{Bucket, Task};
 use crate::gap::Gap;
 use crate::guide::{Advice, Flip};
 use crate::merge::Owner;
+use crate::novelty::NEWS;
 use crate::path::TestKind;
 use crate::runner::Side;
 use crate::state::State;
@@ -161,6 +162,7 @@ impl State {
             contexts,
             ends: self.corpus[self.tree.run(node).0 as usize].contexts,
             depth: decision.depth,
+            is_new: self.novelty_of(node, at) < NEWS,
         })
     }
 }

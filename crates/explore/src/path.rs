@@ -125,6 +125,10 @@ impl Reader<'_> {
                 let taken = event.flags & event::TAKEN != 0;
                 self.condition(arena, TestKind::Branch, event, subject, taken)
             }
+            EventKind::Bits => {
+                let subject = self.subject(event)?;
+                self.bits(arena, event, subject)
+            }
             EventKind::Guard => {
                 let subject = self.subject(event)?;
                 let reason = GuardReason::from_u32(event.aux).unwrap_or(GuardReason::Bounds);
@@ -195,10 +199,9 @@ impl Reader<'_> {
         holds: bool,
     ) -> Result<(), TermError> {
         let held = if holds { subject } else { arena.not(subject) };
-        let caller = if kind == TestKind::Branch {
-            event.aux
-        } else {
-            0
+        let caller = match kind {
+            TestKind::Branch => event.aux,
+            _ => 0,
         };
         let outcome = holds.into();
         self.push(
@@ -212,6 +215,17 @@ impl Reader<'_> {
                 held,
             },
         );
+        Ok(())
+    }
+
+    fn bits(&mut self, arena: &mut Arena, event: &Event, subject: Expr) -> Result<(), TermError> {
+        let node = &self.nodes[event.label as usize];
+        let (width, value) = (node.width.into(), node.value);
+        let end = event::bits::end(event.value).min(width).min(u64::BITS);
+        for bit in (event::bits::low(event.value)..end).rev() {
+            let test = terms::bit(arena, subject, bit)?;
+            self.condition(arena, TestKind::Branch, event, test, value >> bit & 1 == 1)?;
+        }
         Ok(())
     }
 

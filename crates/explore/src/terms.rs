@@ -21,6 +21,11 @@ pub fn equals(arena: &mut Arena, subject: Expr, value: u64) -> Result<Expr, Term
     Ok(arena.eq(subject, value)?)
 }
 
+/// Whether bit `number` of `subject` is set.
+pub fn bit(arena: &mut Arena, subject: Expr, number: u32) -> Result<Expr, TermError> {
+    Ok(arena.extract(subject, number, 1)?)
+}
+
 pub fn differ(arena: &mut Arena, a: Expr, b: Expr) -> Result<Expr, TermError> {
     Ok(arena.ne(a, b)?)
 }

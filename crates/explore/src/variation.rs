@@ -56,6 +56,8 @@ const LATEST: usize = 16;
 const MOST_EDITS: usize = 4;
 /// The longest piece that is moved.
 const LONGEST: usize = 8;
+/// How often a piece is repeated.
+const MOST_TIMES: usize = 64;
 /// Inputs that are not looked at twice before something else is done.
 const TRIES: usize = 8;
 
@@ -120,7 +122,7 @@ fn vary(input: &Input, other: &Input, random: &mut Random) -> Input {
 fn edit(stream: &mut Stream, other: &[u8], random: &mut Random) {
     let bytes = &mut stream.bytes;
     let at = random.below(bytes.len() + 1);
-    match random.below(8) {
+    match random.below(10) {
         // A piece of another input is put in,
         0..3 => {
             let piece = piece(other, random);
@@ -136,6 +138,13 @@ fn edit(stream: &mut Stream, other: &[u8], random: &mut Random) {
         4 => {
             let piece = piece(bytes, random);
             bytes.splice(at..at, piece);
+        }
+        // or again and again, as often as has room,
+        8.. => {
+            let piece = piece(bytes, random);
+            let room = stream.capacity.saturating_sub(bytes.len()) / piece.len().max(1);
+            let times = 1 + random.below(room.min(MOST_TIMES));
+            bytes.splice(at..at, piece.repeat(times));
         }
         // or left out,
         5 => {

@@ -1,6 +1,6 @@
 //! Appending to the event log.
 
-use crate::{libc, lock, state, texts};
+use crate::{libc, lock, ranges, state, texts};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use trace::event::{Event, EventKind, GuardReason, LossReason, TAKEN};
 use trace::node::Label;
@@ -87,6 +87,16 @@ pub unsafe extern "C" fn __chg_rt_branch(site: u32, label: Label, taken: u32) {
             state::caller_of_model(site),
             0,
         );
+        ranges::learn(label, taken != 0);
+    }
+}
+
+/// Branches on the bits of a value from `low` up to but not including `end`.
+pub fn bits(site: u32, label: Label, low: u32, end: u32) {
+    if label != 0 && low < end {
+        let range = trace::event::bits::range(low, end);
+        let caller = state::caller_of_model(site);
+        push(EventKind::Bits, 0, site, label, caller, range);
     }
 }
 

@@ -23,6 +23,7 @@ mod memory;
 mod objects;
 mod outputs;
 mod pins;
+mod ranges;
 mod server;
 mod shadow;
 mod simplify;

@@ -1,7 +1,7 @@
 //! Loads, stores and block operations of labelled memory.
 
 use crate::simplify::{self, Piece, mask};
-use crate::{events, lock, objects, pins, shadow, state, table, texts, windows};
+use crate::{events, lock, objects, pins, ranges, shadow, state, table, texts, windows};
 use trace::event::{GuardReason, LossReason};
 use trace::layout::TableHeader;
 use trace::node::{Label, Node, Op};
@@ -165,7 +165,7 @@ pub unsafe extern "C" fn __chg_rt_load_at(
     };
     let offset = windows::offset_in(&object, address, pointer);
     let Some(number) = snapshot(&object, site) else {
-        events::concretize(site, pointer, address, LossReason::TableFull);
+        windows::pin_place(address - object.base, offset, site);
         return unsafe { __chg_rt_load(address, bits, value, site) };
     };
     let label = table::intern(Node {
@@ -189,6 +189,9 @@ struct Snapshot {
 }
 
 const SNAPSHOTS: usize = 256;
+/// Objects that change between reads get this share of the room for tables; then they are read
+/// at fixed places.
+const CHANGING_SHARE: u64 = 3;
 static mut RECENT: [Snapshot; SNAPSHOTS] = [const {
     Snapshot {
         base: 0,
@@ -197,7 +200,7 @@ static mut RECENT: [Snapshot; SNAPSHOTS] = [const {
     }
 }; SNAPSHOTS];
 
-/// The number of a table with the object's present contents.
+/// The number of a table with the object's present contents; None if there is no room.
 fn snapshot(object: &objects::Object, site: u32) -> Option<u32> {
     if !state::tracing() {
         return None;
@@ -208,11 +211,13 @@ fn snapshot(object: &objects::Object, site: u32) -> Option<u32> {
     let _guard = lock::acquire()?;
     let slot = (object.base >> 3) as usize % SNAPSHOTS;
     let recent = unsafe { &mut (*(&raw mut RECENT))[slot] };
-    if recent.base == object.base
-        && recent.size == object.size
-        && (object.constant == 1 || unchanged(object, recent.number))
-    {
+    let known = recent.base == object.base && recent.size == object.size;
+    if known && (object.constant == 1 || unchanged(object, recent.number)) {
         return Some(recent.number);
+    }
+    let header = state::header();
+    if object.constant == 0 && header.table_bytes > header.table_capacity / CHANGING_SHARE {
+        return None;
     }
     let number = append_table(object)?;
     *recent = Snapshot {
@@ -262,7 +267,7 @@ fn append_table(object: &objects::Object) -> Option<u32> {
     let padded = size.next_multiple_of(4);
     let bytes = size_of::<TableHeader>() + padded + if labelled { size * 4 } else { 0 };
     if header.table_bytes + bytes as u64 > header.table_capacity {
-        // The caller fixes the index instead and says so.
+        // The caller fixes the index instead.
         return None;
     }
     let number = header.table_bytes as u32;
@@ -328,13 +333,23 @@ pub unsafe extern "C" fn __chg_rt_store_at(
     if offset == 0 {
         return unsafe { __chg_rt_store(address, bits, label) };
     }
-    if object.size > LARGEST_UPDATE * bytes || !bits.is_multiple_of(8) {
+    let object = windows::reached(object, offset, bytes);
+    let offset = windows::offset_in(&object, address, pointer);
+    let (known, rest) = ranges::low_bits(offset);
+    let step = bytes.max(1 << known);
+    let whole = bits.is_multiple_of(8) && bytes.is_power_of_two();
+    if object.size > LARGEST_UPDATE * step || !whole {
         windows::pin_place(address - object.base, offset, site);
         return unsafe { __chg_rt_store(address, bits, label) };
     }
     windows::bounds_guard(&object, address - object.base, offset, bytes as u32, site);
-    let phase = (address - object.base) % bytes;
-    alignment_guard(offset, bytes, phase, site);
+    let phase = match step == bytes {
+        true => (address - object.base) % bytes,
+        false => rest,
+    };
+    if 1 << known < bytes {
+        alignment_guard(offset, bytes, phase, site);
+    }
     let new = Piece {
         label,
         value,
@@ -343,32 +358,18 @@ pub unsafe extern "C" fn __chg_rt_store_at(
     let mut at = object.base + phase;
     while at + bytes <= object.base + object.size {
         update(at, offset, at - object.base, new, address, bits, site);
-        at += bytes;
+        at += step;
     }
 }
 
 /// Elements are rewritten whole, so the offset must be a multiple of their size.
 fn alignment_guard(offset: Label, bytes: u64, phase: u64, site: u32) {
-    if bytes == 1 || (phase == 0 && known_multiple(offset, bytes)) {
-        return;
-    }
     let low = bytes.trailing_zeros();
     let rest = simplify::extract(offset, 0, low, phase);
     if rest != 0 {
         let aligned = simplify::comparison(Op::Eq, low, rest, 0, phase, phase, 1);
         events::guard(site, aligned, GuardReason::Bounds);
     }
-}
-
-fn known_multiple(label: Label, bytes: u64) -> bool {
-    let node = table::node(label);
-    node.flags == trace::node::B_CONST
-        && match Op::from_u8(node.op) {
-            Some(Op::Shl) => node.imm < 64 && (1u64 << node.imm).is_multiple_of(bytes),
-            Some(Op::Mul) => node.imm.is_multiple_of(bytes),
-            Some(Op::Add) => node.imm.is_multiple_of(bytes) && known_multiple(node.a, bytes),
-            _ => false,
-        }
 }
 
 fn update(at: u64, offset: Label, position: u64, new: Piece, target: u64, bits: u32, site: u32) {

@@ -1,13 +1,13 @@
 //! Values that branches have made concrete: every other value is another path, so nothing is lost.
 
 use crate::events::__chg_rt_branch;
-use crate::{memory, simplify, state, table};
-use core::sync::atomic::{AtomicU32, Ordering};
+use crate::{events, memory, state, table};
+use core::sync::atomic::{AtomicU64, Ordering};
 use trace::node::{A_CONST, B_CONST, C_CONST, Label, Node, Op};
 
-const KNOWN: usize = 1 << 10;
-/// Labels pinned in this run, by the end of their number.
-static PINNED: [AtomicU32; KNOWN] = [const { AtomicU32::new(0) }; KNOWN];
+const KNOWN: usize = 1 << 16;
+/// What this run has pinned, by the end of the label's number.
+static PINNED: [AtomicU64; KNOWN] = [const { AtomicU64::new(0) }; KNOWN];
 
 /// Makes a value concrete: by the choices it was made with, or by branches on
 /// its size and then on its bits. For values of which there are few, such as
@@ -15,7 +15,7 @@ static PINNED: [AtomicU32; KNOWN] = [const { AtomicU32::new(0) }; KNOWN];
 pub fn pin(site: u32, label: Label, value: u64) {
     if !pin_choices(site, label) {
         pin_number(site, label, value);
-        remember(label);
+        remember(label.into());
     }
 }
 
@@ -28,21 +28,21 @@ fn pin_number(site: u32, label: Label, value: u64) {
         }
         let small = value >> rung == 0;
         let test = table::binary(Op::Ult, 1, label, 0, value, 1 << rung, small as u64);
-        unsafe { __chg_rt_branch(site, test, small as u32) };
+        decide(site, test, small as u32);
         if small {
             bits = rung;
             break;
         }
     }
-    pin_bits(site, label, value, 0, bits);
+    pin_bits(site, label, 0, bits);
 }
 
 /// Branches on the bits from `low` up to but not including `end`.
-pub fn pin_bits(site: u32, label: Label, value: u64, low: u32, end: u32) {
-    for bit in (low..end).rev() {
-        let set = value >> bit & 1;
-        let test = simplify::extract(label, bit, 1, set);
-        unsafe { __chg_rt_branch(site, test, set as u32) };
+pub fn pin_bits(site: u32, label: Label, low: u32, end: u32) {
+    let key = u64::from(label) | u64::from(low) << 32 | u64::from(end) << 48;
+    if !known(key) {
+        events::bits(site, label, low, end.min(table::width(label)));
+        remember(key);
     }
 }
 
@@ -69,7 +69,7 @@ const DEPTH: u32 = 8;
 /// How many conditions a value depends on that are not decided yet; None if
 /// it depends on something else.
 fn choices(label: Label, depth: u32) -> Option<u32> {
-    if label == 0 || slot(label).load(Ordering::Relaxed) == label {
+    if label == 0 || known(label.into()) {
         return Some(0);
     }
     let node = table::node(label);
@@ -85,7 +85,7 @@ fn choices(label: Label, depth: u32) -> Option<u32> {
             Some(operand(node.a, A_CONST)? + operand(node.b, B_CONST)?)
         }
         Op::Ite => {
-            let open = (slot(node.a).load(Ordering::Relaxed) != node.a) as u32;
+            let open = !known(node.a.into()) as u32;
             let (arm, flag) = chosen(node);
             Some(open + operand(arm, flag)?)
         }
@@ -96,17 +96,14 @@ fn choices(label: Label, depth: u32) -> Option<u32> {
 
 /// Branches on the conditions that [`choices`] counts.
 fn choose(site: u32, label: Label) {
-    if label == 0 || slot(label).load(Ordering::Relaxed) == label {
+    if label == 0 || known(label.into()) {
         return;
     }
     let node = table::node(label);
     match Op::from_u8(node.op) {
         Some(Op::Const) | None => {}
         Some(Op::Ite) => {
-            if slot(node.a).load(Ordering::Relaxed) != node.a {
-                unsafe { __chg_rt_branch(site, node.a, table::node(node.a).value as u32) };
-                remember(node.a);
-            }
+            decide(site, node.a, table::node(node.a).value as u32);
             let (arm, flag) = chosen(node);
             if node.flags & flag == 0 {
                 choose(site, arm);
@@ -121,7 +118,7 @@ fn choose(site: u32, label: Label) {
             }
         }
     }
-    remember(label);
+    remember(label.into());
 }
 
 /// The arm that this run took, and the flag that says that it is a constant.
@@ -132,12 +129,25 @@ fn chosen(node: &Node) -> (Label, u8) {
     }
 }
 
-fn remember(label: Label) {
-    if state::tracing() {
-        slot(label).store(label, Ordering::Relaxed);
+/// A branch on a condition, unless this run has taken it before.
+fn decide(site: u32, test: Label, outcome: u32) {
+    if !known(test.into()) {
+        unsafe { __chg_rt_branch(site, test, outcome) };
+        remember(test.into());
     }
 }
 
-fn slot(label: Label) -> &'static AtomicU32 {
-    &PINNED[label as usize % KNOWN]
+/// `key`: a label, or a label and which of its bits.
+fn known(key: u64) -> bool {
+    slot(key).load(Ordering::Relaxed) == key
+}
+
+fn remember(key: u64) {
+    if state::tracing() {
+        slot(key).store(key, Ordering::Relaxed);
+    }
+}
+
+fn slot(key: u64) -> &'static AtomicU64 {
+    &PINNED[key as usize % KNOWN]
 }

@@ -1,8 +1,8 @@
 //! Which part of an object a symbolic index may reach: large objects are read through a window.
 
 use crate::objects::Object;
-use crate::simplify::{self, mask};
-use crate::{events, pins, table};
+use crate::ranges::{self, Range};
+use crate::{events, pins, simplify, table};
 use trace::event::GuardReason;
 use trace::node::{Label, Op};
 
@@ -18,9 +18,11 @@ pub const LARGEST_OBJECT: u64 = 1 << 16;
 pub fn around(object: Object, offset: u64, label: Label, bytes: u32, site: u32) -> Option<Object> {
     let bytes = bytes as u64;
     let last = object.size - bytes;
-    let (low, high) = range(label, DEPTH);
+    let Range { low, high, .. } = ranges::of(label);
     let inside = high <= last;
-    if object.size > LARGEST_TABLE && inside && high - low <= LARGEST_TABLE - bytes {
+    // Of constants the whole is a table that all reads share.
+    let cut = object.size > LARGEST_TABLE || object.constant == 0;
+    if cut && inside && high - low <= LARGEST_TABLE - bytes {
         return Some(part(&object, low, high - low + bytes));
     }
     if object.size > LARGEST_OBJECT {
@@ -36,29 +38,47 @@ pub fn around(object: Object, offset: u64, label: Label, bytes: u32, site: u32) 
         1 => LARGEST_TABLE,
         _ => CHANGING_TABLE,
     };
-    pins::pin_bits(site, label, offset, size.ilog2(), object.size.ilog2() + 1);
-    let start = offset & !(size - 1);
+    let (fixed, place) = unmoved(label, offset);
+    // One bit more than the object needs, so that what was added cannot wrap into it.
+    pins::pin_bits(site, fixed, size.ilog2(), object.size.ilog2() + 2);
+    let low = place & (size - 1);
+    let start = offset.saturating_sub(low);
     // The last index of the window may begin a value that ends behind it.
-    let end = (start + size + bytes - 1).min(object.size);
+    let end = (offset + size + bytes - 1 - low).min(object.size);
     Some(part(&object, start, end - start))
 }
 
-/// Fixes an index by branches: without what was added to it last, so that places
-/// at a constant distance are fixed too.
-pub fn pin_place(offset: u64, label: Label, site: u32) {
-    let node = *table::node(label);
+/// An index without the constant that was added to it last, so that places at a
+/// constant distance share what is fixed.
+fn unmoved(label: Label, offset: u64) -> (Label, u64) {
+    let node = table::node(label);
     let before = offset.wrapping_sub(node.imm);
     let moved = node.op == Op::Add as u8 && node.flags == trace::node::B_CONST;
     match moved && before <= u32::MAX.into() {
-        true => pins::pin(site, node.a, before),
-        false => pins::pin(site, label, offset),
+        true => (node.a, before),
+        false => (label, offset),
     }
+}
+
+/// The part of an object that an index reaches by what is known of it.
+pub fn reached(object: Object, label: Label, bytes: u64) -> Object {
+    let Range { low, high, .. } = ranges::of(label);
+    match high <= object.size - bytes {
+        true => part(&object, low, high - low + bytes),
+        false => object,
+    }
+}
+
+/// Fixes an index by branches.
+pub fn pin_place(offset: u64, label: Label, site: u32) {
+    let (label, offset) = unmoved(label, offset);
+    pins::pin(site, label, offset);
 }
 
 /// Records that an index is inside its object, unless its form tells.
 pub fn bounds_guard(object: &Object, offset: u64, label: Label, bytes: u32, site: u32) {
     let last = object.size - bytes as u64;
-    if label != 0 && range(label, DEPTH).1 > last {
+    if label != 0 && ranges::of(label).high > last {
         guard(offset, label, last, site);
     }
 }
@@ -88,47 +108,4 @@ fn part(object: &Object, offset: u64, size: u64) -> Object {
         size,
         constant: object.constant,
     }
-}
-
-/// How many nodes deep the form of an index is looked at.
-const DEPTH: u32 = 6;
-
-/// Least and largest value of an index, for its form alone: a zero extension of
-/// few bits, scaled, masked or moved.
-fn range(label: Label, depth: u32) -> (u64, u64) {
-    let node = table::node(label);
-    let wide = mask(node.width as u32);
-    let whole = (0, wide);
-    if depth == 0 || node.width > 64 {
-        return (0, u64::MAX);
-    }
-    let constant = node.flags == trace::node::B_CONST;
-    let of = |label| range(label, depth - 1);
-    let both = |low: Option<u64>, high: Option<u64>| low.zip(high);
-    let found = match Op::from_u8(node.op) {
-        Some(Op::ZExt) => Some(of(node.a)),
-        Some(Op::And) if constant => Some((0, node.imm.min(of(node.a).1))),
-        Some(Op::Shl) if constant && node.imm < 64 => {
-            let (low, high) = of(node.a);
-            both(
-                low.checked_mul(1 << node.imm),
-                high.checked_mul(1 << node.imm),
-            )
-        }
-        Some(Op::Mul) if constant => {
-            let (low, high) = of(node.a);
-            both(low.checked_mul(node.imm), high.checked_mul(node.imm))
-        }
-        Some(Op::Add) if constant => {
-            let (low, high) = of(node.a);
-            both(low.checked_add(node.imm), high.checked_add(node.imm))
-        }
-        Some(Op::LShr) if constant && node.imm < 64 => {
-            let (low, high) = of(node.a);
-            Some((low >> node.imm, high >> node.imm))
-        }
-        Some(Op::URem) if constant && node.imm > 0 => Some((0, node.imm - 1)),
-        _ => None,
-    };
-    found.filter(|&(_, high)| high <= wide).unwrap_or(whole)
 }

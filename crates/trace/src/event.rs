@@ -54,6 +54,25 @@ pub enum EventKind {
     /// A watched block begins; `aux` is its number. Of many in a row only the last
     /// of each block is kept.
     Mark = 10,
+    /// Branches on single bits of `label`, from the highest down: those numbered from
+    /// [`bits::low`] up to but not including [`bits::end`] of `value`. Which way each went
+    /// the node's value tells. `aux` is as for branches.
+    Bits = 11,
+}
+
+/// The range of bits of an [`EventKind::Bits`] event.
+pub mod bits {
+    pub const fn range(low: u32, end: u32) -> u64 {
+        low as u64 | (end as u64) << 32
+    }
+
+    pub const fn low(value: u64) -> u32 {
+        value as u32
+    }
+
+    pub const fn end(value: u64) -> u32 {
+        (value >> 32) as u32
+    }
 }
 
 impl EventKind {
@@ -70,6 +89,7 @@ impl EventKind {
             8 => Observe,
             9 => Loss,
             10 => Mark,
+            11 => Bits,
             _ => return None,
         })
     }

@@ -44,8 +44,13 @@ const DEEPEST: usize = 24;
 
 /// `None` if there are too many.
 pub fn definitions(facts: &Facts<'_>, function: FunctionId, value: Value) -> Option<Definitions> {
+    let asked = match value {
+        Value::Result(site) => Some(site),
+        _ => None,
+    };
     let mut search = Search {
         facts,
+        asked,
         seen: HashSet::new(),
         found: Definitions::default(),
         steps: Vec::new(),
@@ -67,6 +72,7 @@ pub fn definitions(facts: &Facts<'_>, function: FunctionId, value: Value) -> Opt
 
 struct Search<'a, 'p> {
     facts: &'a Facts<'p>,
+    asked: Option<Site>,
     seen: HashSet<(FunctionId, Value, usize)>,
     found: Definitions,
     /// Instructions between here and the value asked for, each with the operand that
@@ -115,6 +121,16 @@ impl Search<'_, '_> {
             spot: here,
             call: None,
         };
+        // A condition that is handed on after it was decided by.
+        let sides: Vec<[Spot; 2]> = self.facts.sides_of(site).collect();
+        if !sides.is_empty() && !self.asked(site) {
+            for (spot, truth) in sides.into_iter().flat_map(|[yes, no]| [(yes, 1), (no, 0)]) {
+                let value = self.computed(truth);
+                let call = None;
+                self.add(Definition { value, spot, call });
+            }
+            return;
+        }
         match &instruction.operation {
             Operation::Phi { incoming } => {
                 for (&operand, &from) in instruction.operands.iter().zip(incoming) {
@@ -149,6 +165,12 @@ impl Search<'_, '_> {
             }
             _ => self.add(unknown),
         }
+    }
+
+    /// Whether it is the very value whose definitions are looked for: the branches on that are
+    /// what asks.
+    fn asked(&self, site: Site) -> bool {
+        self.asked == Some(site)
     }
 
     fn step(&mut self, function: FunctionId, site: Site, at: usize, spot: Spot) {

@@ -2,7 +2,7 @@
 
 use super::definitions::Spot;
 use changeling_analysis::{Cell, Dominators, Graphs, Memory, Node};
-use changeling_program::{BlockId, FunctionId, Program, Site, Value};
+use changeling_program::{BlockId, FunctionId, Operation, Program, Site, Value};
 use changeling_trace::sites::SiteTable;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -21,6 +21,7 @@ pub struct Facts<'p> {
     starts: Vec<(u32, u32)>,
     /// Numbers of the blocks that stand for edges, by branch and side.
     edges: HashMap<(u32, u32), u32>,
+    deciding: HashMap<Site, Vec<Site>>,
     dominators: RefCell<HashMap<FunctionId, Rc<Dominators>>>,
     deadline: Option<Instant>,
 }
@@ -54,6 +55,7 @@ impl<'p> Facts<'p> {
         let edges = numbered.filter_map(|(number, block)| Some((block.edge?, number)));
         let facts = Facts {
             edges: edges.collect(),
+            deciding: deciding(program),
             program,
             graphs,
             memory,
@@ -71,6 +73,31 @@ impl<'p> Facts<'p> {
         match self.deadline {
             Some(deadline) if Instant::now() > deadline => Err(TooLong),
             _ => Ok(()),
+        }
+    }
+
+    /// Where control goes if a value is true, and if it is false, by the branches on it in
+    /// its own function.
+    pub fn sides_of(&self, condition: Site) -> impl Iterator<Item = [Spot; 2]> + '_ {
+        let branches = self.deciding.get(&condition).into_iter().flatten();
+        branches.map(|branch| [0, 1].map(|side| self.side_of(*branch, side)))
+    }
+
+    fn side_of(&self, branch: Site, side: u32) -> Spot {
+        let block = self.program.instruction(branch).block;
+        let target = self.program.successors(block)[side as usize];
+        let flow = self.graphs.flow.function(self.program.function_of(branch));
+        let first = self.program.block(target).first;
+        let node = flow.node(self.graphs.flow.segment_of(first));
+        match flow.graph.predecessors(node).len() {
+            1 => Spot {
+                block: target,
+                side: None,
+            },
+            _ => Spot {
+                block,
+                side: Some(side),
+            },
         }
     }
 
@@ -155,4 +182,19 @@ impl<'p> Facts<'p> {
         }
         users
     }
+}
+
+/// By conditions: the branches that test nothing else.
+fn deciding(program: &Program) -> HashMap<Site, Vec<Site>> {
+    let mut deciding: HashMap<Site, Vec<Site>> = HashMap::new();
+    for site in program.sites() {
+        let instruction = program.instruction(site);
+        if let Operation::Branch { then, otherwise } = instruction.operation
+            && then != otherwise
+            && let Some(&Value::Result(condition)) = instruction.operands.first()
+        {
+            deciding.entry(condition).or_default().push(site);
+        }
+    }
+    deciding
 }

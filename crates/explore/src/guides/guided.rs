@@ -289,7 +289,9 @@ impl Guided {
 
     /// Whether the inputs given have been where a flip leads to.
     fn is_covered(&self, flip: &Flip) -> bool {
+        // The same branch may have asked for something else, as in `take(text, wanted)`.
         self.choice.has(Part::Incremental)
+            && !flip.is_new
             && Side::BOTH.into_iter().all(|side| {
                 let at = side.index();
                 let block = self.place(side, flip).and_then(|place| {
