@@ -15,6 +15,8 @@ pub struct Flip {
     pub sites: [u32; 2],
     /// Inside a library model: the site of the user's code that called it, else 0.
     pub caller: u32,
+    /// In functions that stand in place of calls: the sites of these calls, else 0.
+    pub within: [u32; 2],
     /// 0 or 1, or the target block of a switch.
     pub outcome: u64,
     /// A decision that only one version takes lies before it.

@@ -37,6 +37,8 @@ pub struct Step {
     pub test: Test,
     /// Sites in base and head, 0 where the version has no part in it.
     pub sites: [u32; 2],
+    /// Sites of the calls that the functions around it stand for, likewise.
+    pub within: [u32; 2],
     /// How often this place was decided at before on the way.
     pub visits: u32,
     /// How many of each version's marks are certain to come once all that was decided
@@ -77,12 +79,12 @@ pub fn merge(base: &Path, head: &Path) -> Vec<Step> {
         match (base.split_first(), head.split_first()) {
             (None, None) => return merging.steps,
             (Some((b, rest_b)), Some((h, rest_h))) if b.held == h.held => {
-                merging.push(Owner::Both, b, [b.site, h.site]);
+                merging.push(Owner::Both, [Some(b), Some(h)]);
                 (base, head) = (rest_b, rest_h);
             }
             (b, h) => {
                 if let Some((b, rest)) = b {
-                    merging.push(Owner::One(Side::Base), b, [b.site, 0]);
+                    merging.push(Owner::One(Side::Base), [Some(b), None]);
                     base = merging.skip_known(rest);
                     merging.pass_marks([base.len(), head.len()]);
                 }
@@ -90,7 +92,7 @@ pub fn merge(base: &Path, head: &Path) -> Vec<Step> {
                 if let Some((h, rest)) = h
                     && !merging.known.contains(&h.held)
                 {
-                    merging.push(Owner::One(Side::Head), h, [0, h.site]);
+                    merging.push(Owner::One(Side::Head), [None, Some(h)]);
                     head = rest;
                 }
             }
@@ -128,14 +130,18 @@ impl Merging<'_> {
         tests
     }
 
-    fn push(&mut self, owner: Owner, test: &Test, sites: [u32; 2]) {
+    fn push(&mut self, owner: Owner, tests: [Option<&Test>; 2]) {
+        let Some(test) = tests.into_iter().flatten().next() else {
+            return;
+        };
         self.known.insert(test.held);
         let visits = self.visits.entry((owner, test.site, test.caller));
         let visits = visits.or_default();
         self.steps.push(Step {
             owner,
             test: test.clone(),
-            sites,
+            sites: tests.map(|test| test.map_or(0, |test| test.site)),
+            within: tests.map(|test| test.map_or(0, |test| test.within)),
             visits: *visits,
             marks: self.marks,
             contexts: [Context::default(); 2],

@@ -157,6 +157,7 @@ impl State {
             kind: decision.kind,
             sites: decision.sites,
             caller: decision.caller,
+            within: decision.within,
             outcome: decision.ways[at].outcome,
             after_difference: self.tree.difference_before(node).is_some(),
             contexts,

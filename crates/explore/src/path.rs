@@ -18,6 +18,8 @@ pub struct Test {
     pub site: u32,
     /// Inside a library model: the site of the user's code that called it.
     pub caller: u32,
+    /// In a function that stands in place of a call: the site of that call, else 0.
+    pub within: u32,
     /// The condition, selector or value that was tested.
     pub subject: Expr,
     /// 0 or 1; the target block of a switch; the value that was fixed.
@@ -151,6 +153,7 @@ impl Reader<'_> {
                         kind,
                         site: event.site,
                         caller: 0,
+                        within: 0,
                         subject,
                         outcome: event.value,
                         held,
@@ -203,6 +206,10 @@ impl Reader<'_> {
             TestKind::Branch => event.aux,
             _ => 0,
         };
+        let within = match event.kind == EventKind::Branch as u8 {
+            true => event.value as u32,
+            false => 0,
+        };
         let outcome = holds.into();
         self.push(
             arena,
@@ -210,6 +217,7 @@ impl Reader<'_> {
                 kind,
                 site: event.site,
                 caller,
+                within,
                 subject,
                 outcome,
                 held,
@@ -251,6 +259,7 @@ impl Reader<'_> {
                     kind,
                     site,
                     caller: event.aux,
+                    within: 0,
                     subject,
                     outcome,
                     held,
@@ -265,6 +274,7 @@ impl Reader<'_> {
                 kind,
                 site,
                 caller: event.aux,
+                within: 0,
                 subject,
                 outcome,
                 held,

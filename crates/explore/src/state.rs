@@ -51,6 +51,8 @@ pub(crate) struct State {
     pub pool: Pool,
     /// Runs that saw something new, whose bytes have not been offered to others yet.
     carriers: Vec<RunId>,
+    /// Where versions were seen to part.
+    partings: HashSet<[u32; 2]>,
     /// The best rank of the flips offered last that lead to a target.
     pub nearest: u32,
     /// Of the guide, when everything that waits was ranked.
@@ -129,6 +131,7 @@ impl State {
             familiar: Familiar::default(),
             pool: Pool::new(seed),
             carriers: Vec::new(),
+            partings: HashSet::new(),
             nearest: u32::MAX,
             epoch: 0,
             distrusted: false,
@@ -188,7 +191,10 @@ impl State {
                 if let Some(origin) = origin {
                     self.check_promise(&origin, &inserted);
                 }
-                if new_blocks {
+                let parting = self.corpus[run.0 as usize].parting;
+                // What parts the versions without showing may show with other bytes around it.
+                let new_parting = parting.is_some_and(|parting| self.partings.insert(parting));
+                if new_blocks || new_parting {
                     self.carriers.push(run);
                 }
                 if self.stats.runs > FLIPS_FIRST {

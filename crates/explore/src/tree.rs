@@ -72,6 +72,7 @@ pub struct Decision {
     pub owner: Owner,
     pub sites: [u32; 2],
     pub caller: u32,
+    pub within: [u32; 2],
     pub contexts: [Context; 2],
     /// Number of decisions before it.
     pub depth: u32,
@@ -449,6 +450,7 @@ impl Tree {
             owner: step.owner,
             sites: step.sites,
             caller: step.test.caller,
+            within: step.within,
             contexts: step.contexts,
             depth: self.node(node).depth,
             visits: step.visits,

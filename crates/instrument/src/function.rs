@@ -4,7 +4,7 @@
 use crate::group::{Argument, Generator, Group, Label, Labels, Word};
 use crate::ir::{Block, Cursor, Ir, Opcode, Value};
 use crate::leaves::{self, Leaf};
-use crate::sites::Numbering;
+use crate::sites::{Copies, Numbering};
 use crate::taint::Taint;
 use changeling_trace::event::LossReason;
 use std::collections::HashSet;
@@ -53,6 +53,7 @@ pub struct Pass<'a> {
     pub taint: &'a Taint,
     pub slots: Slots,
     pub numbering: &'a Numbering,
+    pub copies: &'a Copies,
     /// Functions of the library models.
     pub models: &'a HashSet<Value>,
     pub function: Value,
@@ -231,6 +232,7 @@ impl Pass<'_> {
                 Argument::Number(self.site(i)),
                 Argument::Label(self.label(condition)),
                 Argument::Flag(Word::User(condition)),
+                Argument::Number(self.copies.call_of(i)),
             ];
             self.group.effect("__chg_rt_branch", arguments);
         }

@@ -11,7 +11,7 @@ use crate::ir::{Cursor, Ir, Opcode, Value};
 use crate::library;
 use crate::redirect;
 use crate::rust;
-use crate::sites::{self, Numbering};
+use crate::sites::{self, Copies, Numbering};
 use crate::taint::Taint;
 use changeling_trace::sites::SiteTable;
 use inkwell::OptimizationLevel;
@@ -82,8 +82,9 @@ pub fn transform(bitcode: &Path, traced: &Path) -> Result<SiteTable, InstrumentE
             .iter()
             .any(|set| set.contains(&function))
     });
+    let copies = Copies::read(ir, &functions);
     run_passes(&module, &machine, BEFORE)?;
-    trace_functions(ir, &models);
+    trace_functions(ir, &models, &copies);
     define_number(ir, "__chg_block_count", 64, numbering.block_count() as u64);
     define_number(ir, "__chg_first_model_site", 32, first_model_site as u64);
     if let Some(main) = ir.function("main") {
@@ -223,7 +224,7 @@ fn limit_inlining(ir: Ir, functions: &[Value], stays_apart: impl Fn(Value) -> bo
     }
 }
 
-fn trace_functions(ir: Ir, linked: &Models) {
+fn trace_functions(ir: Ir, linked: &Models, copies: &Copies) {
     let functions = redirect::defined(ir);
     let numbering = Numbering::read(ir, &functions);
     let models: HashSet<Value> = functions
@@ -245,6 +246,7 @@ fn trace_functions(ir: Ir, linked: &Models) {
             taint: &taint,
             slots,
             numbering: &numbering,
+            copies,
             models: &models,
             function,
             in_model: models.contains(&function),

@@ -1,7 +1,7 @@
 //! Numbers for program points, and the table that explains them.
 
 use crate::calls::{Callee, callee_of};
-use crate::ir::{Block, Ir, Opcode, Value};
+use crate::ir::{Block, Ir, Opcode, Value, Written};
 use changeling_trace::sites::{self, FunctionName, Site, SiteTable};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -18,6 +18,35 @@ pub fn number_instructions(ir: Ir, functions: &[Value], first: u32) -> u32 {
         }
     }
     next
+}
+
+/// Which call a copy of a function stands for, after functions were put in place of their calls.
+pub struct Copies(HashMap<Written, u32>);
+
+impl Copies {
+    /// Reads the calls before that is done.
+    pub fn read(ir: Ir, functions: &[Value]) -> Copies {
+        let mut calls = HashMap::new();
+        let blocks = functions.iter().flat_map(|function| function.blocks());
+        for instruction in blocks.flat_map(|block| block.instructions()) {
+            let is_call = matches!(instruction.opcode(), Opcode::LLVMCall | Opcode::LLVMInvoke);
+            if let (true, (Some(place), _), Some(number)) =
+                (is_call, instruction.written_at(), ir.number(instruction))
+            {
+                // Of two calls in one place it cannot be told which one it was.
+                let known = calls.entry(place).or_insert(number);
+                *known = if *known == number { number } else { 0 };
+            }
+        }
+        Copies(calls)
+    }
+
+    /// The site of the call that an instruction's copy stands for, else 0.
+    pub fn call_of(&self, instruction: Value) -> u32 {
+        let (_, call) = instruction.written_at();
+        call.and_then(|call| self.0.get(&call).copied())
+            .unwrap_or(0)
+    }
 }
 
 /// Numbers of the instructions and blocks as they are when tracing code is added.

@@ -76,7 +76,7 @@ pub fn loss(site: u32, label: Label, reason: LossReason) {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __chg_rt_branch(site: u32, label: Label, taken: u32) {
+pub unsafe extern "C" fn __chg_rt_branch(site: u32, label: Label, taken: u32, within: u32) {
     if label != 0 {
         let flags = if taken != 0 { TAKEN } else { 0 };
         push(
@@ -85,7 +85,7 @@ pub unsafe extern "C" fn __chg_rt_branch(site: u32, label: Label, taken: u32) {
             site,
             label,
             state::caller_of_model(site),
-            0,
+            within.into(),
         );
         ranges::learn(label, taken != 0);
     }

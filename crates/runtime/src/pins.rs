@@ -132,7 +132,7 @@ fn chosen(node: &Node) -> (Label, u8) {
 /// A branch on a condition, unless this run has taken it before.
 fn decide(site: u32, test: Label, outcome: u32) {
     if !known(test.into()) {
-        unsafe { __chg_rt_branch(site, test, outcome) };
+        unsafe { __chg_rt_branch(site, test, outcome, 0) };
         remember(test.into());
     }
 }

@@ -196,7 +196,7 @@ fn reveal(cell: u32, byte: u8, site: u32) -> u32 {
 }
 
 fn decide(site: u32, test: Label, held: bool) {
-    unsafe { events::__chg_rt_branch(site, test, held as u32) };
+    unsafe { events::__chg_rt_branch(site, test, held as u32, 0) };
 }
 
 impl Number {

@@ -22,7 +22,8 @@ const _: () = assert!(core::mem::size_of::<Event>() == 24);
 pub enum EventKind {
     /// A conditional branch on symbolic `label` (width 1); `flags` bit 0: taken.
     /// `aux`, here and for switches: inside a library model, the site in the
-    /// user's code that called it, else 0.
+    /// user's code that called it, else 0. `value` of a branch: in a function that was
+    /// put in place of a call, the site of that call, else 0.
     Branch = 1,
     /// A switch on symbolic `label`; `value` is the concrete selector. The cases
     /// are listed with the site.

@@ -17,6 +17,8 @@ pub struct Definition {
     pub spot: Spot,
     /// The call of something outside of the program that it comes from.
     pub call: Option<Site>,
+    /// The call that hands the value back, if one does.
+    pub via: Option<Site>,
 }
 
 /// Where it happens.
@@ -51,6 +53,7 @@ pub fn definitions(facts: &Facts<'_>, function: FunctionId, value: Value) -> Opt
     let mut search = Search {
         facts,
         asked,
+        via: None,
         seen: HashSet::new(),
         found: Definitions::default(),
         steps: Vec::new(),
@@ -73,7 +76,9 @@ pub fn definitions(facts: &Facts<'_>, function: FunctionId, value: Value) -> Opt
 struct Search<'a, 'p> {
     facts: &'a Facts<'p>,
     asked: Option<Site>,
-    seen: HashSet<(FunctionId, Value, usize)>,
+    /// The call whose result is followed, if one is.
+    via: Option<Site>,
+    seen: HashSet<(FunctionId, Value, usize, Option<Site>)>,
     found: Definitions,
     /// Instructions between here and the value asked for, each with the operand that
     /// is followed.
@@ -88,18 +93,29 @@ impl Search<'_, '_> {
         if let Some(constant) = integer(program, value) {
             let value = self.computed(constant);
             let call = None;
-            return self.add(Definition { value, spot, call });
+            let via = self.via;
+            return self.add(Definition {
+                value,
+                spot,
+                call,
+                via,
+            });
         }
         let unknown = Definition {
             value: None,
             spot,
             call: None,
+            via: self.via,
         };
         if self.steps.len() > DEEPEST {
             self.given_up = true;
         }
         // Going around a loop brings nothing new, as long as it does not compute.
-        if self.given_up || !self.seen.insert((function, value, self.steps.len())) {
+        if self.given_up
+            || !self
+                .seen
+                .insert((function, value, self.steps.len(), self.via))
+        {
             return;
         }
         match value {
@@ -120,6 +136,7 @@ impl Search<'_, '_> {
             value: None,
             spot: here,
             call: None,
+            via: self.via,
         };
         // A condition that is handed on after it was decided by.
         let sides: Vec<[Spot; 2]> = self.facts.sides_of(site).collect();
@@ -127,7 +144,13 @@ impl Search<'_, '_> {
             for (spot, truth) in sides.into_iter().flat_map(|[yes, no]| [(yes, 1), (no, 0)]) {
                 let value = self.computed(truth);
                 let call = None;
-                self.add(Definition { value, spot, call });
+                let via = self.via;
+                self.add(Definition {
+                    value,
+                    spot,
+                    call,
+                    via,
+                });
             }
             return;
         }
@@ -145,7 +168,7 @@ impl Search<'_, '_> {
                 let known = |n: usize| integer(program, instruction.operands[n]).is_some();
                 // Counting has no end.
                 let counts = matches!(operation, BinaryOp::Add | BinaryOp::Sub)
-                    && self.seen.iter().any(|(_, value, depth)| {
+                    && self.seen.iter().any(|(_, value, depth, _)| {
                         *value == Value::Result(site) && *depth < self.steps.len()
                     });
                 match (known(0), known(1)) {
@@ -187,6 +210,8 @@ impl Search<'_, '_> {
         let Some(cells) = cells else {
             return self.add(unknown);
         };
+        // What is in memory may come from anywhere.
+        let via = self.via.take();
         for &cell in cells {
             let initial = initial(facts, cell, site);
             let initial = initial.and_then(|value| self.computed(value));
@@ -206,10 +231,12 @@ impl Search<'_, '_> {
                         value: None,
                         spot,
                         call: instruction.call().map(|_| writer),
+                        via: None,
                     }),
                 }
             }
         }
+        self.via = via;
     }
 
     fn call(&mut self, site: Site, unknown: Definition) {
@@ -220,6 +247,7 @@ impl Search<'_, '_> {
             let call = Some(site);
             return self.add(Definition { call, ..unknown });
         }
+        let via = self.via.replace(site);
         for callee in callees {
             let flow = facts.graphs.flow.function(callee);
             for &node in &flow.returns {
@@ -234,6 +262,7 @@ impl Search<'_, '_> {
                 }
             }
         }
+        self.via = via;
     }
 
     fn argument(&mut self, function: FunctionId, n: u32, unknown: Definition) {
@@ -242,7 +271,13 @@ impl Search<'_, '_> {
         if callers.is_empty() {
             return self.add(unknown);
         }
+        // What was followed into a call comes from that call.
+        let via = self.via.take();
+        let known = callers.iter().any(|caller| Some(*caller) == via);
         for caller in callers {
+            if known && Some(caller) != via {
+                continue;
+            }
             let instruction = program.instruction(caller);
             let spot = Spot {
                 block: instruction.block,
@@ -250,9 +285,14 @@ impl Search<'_, '_> {
             };
             match instruction.operands.get(n as usize) {
                 Some(&value) => self.value(program.function_of(caller), value, spot),
-                None => self.add(Definition { spot, ..unknown }),
+                None => self.add(Definition {
+                    spot,
+                    via: None,
+                    ..unknown
+                }),
             }
         }
+        self.via = via;
     }
 
     /// What becomes of a constant on the way to the value asked for.

@@ -27,12 +27,13 @@ impl<'a, 'p> Surveyor<'a, 'p> {
         }
     }
 
-    /// Distances to the nearest of some places.
-    pub fn distances(&self, goals: &[Spot]) -> Distances {
+    /// Distances to the nearest of some places. `via`: by way of this call of their function.
+    pub fn distances(&self, goals: &[Spot], via: Option<Site>) -> Distances {
         let facts = self.facts;
         let count = facts.graphs.flow.segments.len();
         let mut search = Search {
             facts,
+            via,
             segments: vec![None; count],
             done: vec![false; count],
             entered: vec![false; facts.program.functions.len()],
@@ -74,6 +75,7 @@ impl<'a, 'p> Surveyor<'a, 'p> {
 
 struct Search<'a, 'p> {
     facts: &'a Facts<'p>,
+    via: Option<Site>,
     segments: Vec<Option<u32>>,
     done: Vec<bool>,
     entered: Vec<bool>,
@@ -160,7 +162,10 @@ impl<'a> Search<'a, '_> {
             return;
         }
         let graphs = self.facts.graphs;
-        let sites: Vec<Site> = graphs.calls.callers(function).collect();
+        let mut sites: Vec<Site> = graphs.calls.callers(function).collect();
+        if let Some(via) = self.via.filter(|via| sites.contains(via)) {
+            sites = vec![via];
+        }
         for site in sites {
             self.reach(graphs.flow.segment_of(site), distance);
         }

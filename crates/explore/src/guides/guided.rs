@@ -142,6 +142,7 @@ impl Guided {
         Some(Place {
             site,
             caller: flip.caller,
+            within: flip.within[side.index()],
             side: branch_side,
         })
     }

@@ -27,7 +27,17 @@ pub struct Goal {
     pub guards: Vec<Guard>,
     /// One of these must run, if there are any: what calls the function around it.
     pub callers: Vec<GoalId>,
+    /// It is to run for one call of its function.
+    pub via: Option<Via>,
     pub distances: Distances,
+}
+
+/// A call of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Via {
+    pub call: u32,
+    /// First and last site of the function.
+    pub sites: (u32, u32),
 }
 
 /// A branch that is decided by what a call of something outside of the program gave. If the
@@ -156,6 +166,9 @@ impl Plan {
         let goals = self.goals.iter().zip(&situation.after);
         let keys = goals.filter_map(|(goal, after)| {
             let after = (*after)?;
+            if goal.via.is_some_and(|via| via.excludes(place)) {
+                return None;
+            }
             let mut stuck = goal
                 .guards
                 .iter()
@@ -283,6 +296,8 @@ impl Key {
 pub struct Place {
     pub site: u32,
     pub caller: u32,
+    /// In a function that stands in place of a call: the site of that call, else 0.
+    pub within: u32,
     /// Position among the branch's sides, if it is known.
     pub side: Option<u32>,
 }
@@ -315,6 +330,15 @@ impl Distances {
     }
 }
 
+impl Via {
+    /// Whether a place is in the function, but in another call of it.
+    fn excludes(self, place: Place) -> bool {
+        let (first, last) = self.sites;
+        let inside = (first..=last).contains(&place.site);
+        inside && place.caller == 0 && place.within != 0 && place.within != self.call
+    }
+}
+
 impl Need {
     /// A value that is not known may be the right one.
     pub fn holds(&self, values: &Values) -> bool {
@@ -339,6 +363,7 @@ mod tests {
             needs,
             guards: Vec::new(),
             callers: Vec::new(),
+            via: None,
             distances: Distances {
                 branches: [(site, (1, 1)), (99, (3, 1))].into(),
                 calls: HashMap::new(),
@@ -363,6 +388,7 @@ mod tests {
         let place = Place {
             site,
             caller: 0,
+            within: 0,
             side: Some(0),
         };
         plan.judge(GoalId(0), place, &situation, |_| false)

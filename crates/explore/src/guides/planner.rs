@@ -5,7 +5,7 @@ use super::conditions::{Demand, demands};
 use super::definitions::{Definition, Definitions, Spot, definitions};
 use super::distance::Surveyor;
 use super::facts::{Facts, TooLong};
-use super::plan::{Goal, GoalId, Guard, Need, Plan, Web};
+use super::plan::{Goal, GoalId, Guard, Need, Plan, Via, Web};
 use changeling_analysis::Graphs;
 use changeling_program::{FunctionId, Site, Value};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -20,10 +20,10 @@ pub struct Planner<'a, 'p> {
     surveyor: Surveyor<'a, 'p>,
     starts: Vec<FunctionId>,
     plan: Plan,
-    known: HashMap<Spot, GoalId>,
+    known: HashMap<(Spot, Option<Site>), GoalId>,
     webs: HashMap<(Vec<Definition>, Option<u64>), Web>,
     sources: HashMap<(FunctionId, Value), Option<Definitions>>,
-    work: VecDeque<(GoalId, Spot)>,
+    work: VecDeque<(GoalId, Spot, Option<Site>)>,
     /// Look for goals before the targets.
     chain: bool,
 }
@@ -46,24 +46,24 @@ impl<'a, 'p> Planner<'a, 'p> {
     /// A goal that is reached when one of the spots is.
     pub fn target(&mut self, spots: &[Spot]) -> Result<GoalId, TooLong> {
         let id = match spots {
-            [spot] => match self.known.get(spot) {
+            [spot] => match self.known.get(&(*spot, None)) {
                 Some(&id) => id,
-                None => self.add(*spot),
+                None => self.add(*spot, None),
             },
             _ => {
                 let goal = Goal {
-                    distances: self.surveyor.distances(spots),
+                    distances: self.surveyor.distances(spots, None),
                     ..Goal::default()
                 };
                 self.plan.goals.push(goal);
                 GoalId(self.plan.goals.len() as u32 - 1)
             }
         };
-        while let Some((id, spot)) = self.work.pop_front() {
+        while let Some((id, spot, via)) = self.work.pop_front() {
             self.facts.check_time()?;
-            self.plan.goals[id.0 as usize].distances = self.surveyor.distances(&[spot]);
+            self.plan.goals[id.0 as usize].distances = self.surveyor.distances(&[spot], via);
             if self.chain {
-                self.look_behind(id, spot);
+                self.look_behind(id, spot, via);
             }
         }
         Ok(id)
@@ -73,25 +73,48 @@ impl<'a, 'p> Planner<'a, 'p> {
         self.plan
     }
 
-    fn goal(&mut self, spot: Spot) -> Option<GoalId> {
-        if let Some(&id) = self.known.get(&spot) {
+    fn goal(&mut self, spot: Spot, via: Option<Site>) -> Option<GoalId> {
+        let via = via.filter(|via| self.is_one_of_many(spot, *via));
+        if let Some(&id) = self.known.get(&(spot, via)) {
             return Some(id);
         }
-        (self.plan.goals.len() < MOST_GOALS).then(|| self.add(spot))
+        (self.plan.goals.len() < MOST_GOALS).then(|| self.add(spot, via))
     }
 
-    fn add(&mut self, spot: Spot) -> GoalId {
+    fn add(&mut self, spot: Spot, via: Option<Site>) -> GoalId {
         let id = GoalId(self.plan.goals.len() as u32);
         self.plan.goals.push(Goal {
             block: self.facts.number_of(spot),
+            via: via.map(|call| Via {
+                call: call.0,
+                sites: self.extent(spot),
+            }),
             ..Goal::default()
         });
-        self.known.insert(spot, id);
-        self.work.push_back((id, spot));
+        self.known.insert((spot, via), id);
+        self.work.push_back((id, spot, via));
         id
     }
 
-    fn look_behind(&mut self, id: GoalId, spot: Spot) {
+    /// Whether a call is one of several of the function around a spot.
+    fn is_one_of_many(&self, spot: Spot, call: Site) -> bool {
+        let function = self.facts.program.block(spot.block).function;
+        let callers: Vec<Site> = self.facts.graphs.calls.callers(function).collect();
+        callers.len() > 1 && callers.contains(&call)
+    }
+
+    /// First and last site of the function around a spot.
+    fn extent(&self, spot: Spot) -> (u32, u32) {
+        let program = self.facts.program;
+        let function = program.block(spot.block).function;
+        // Sites are numbered function by function.
+        let blocks = program.function(function).blocks();
+        let ends = blocks.map(|block| (program.block(block).first.0, program.terminator(block).0));
+        ends.reduce(|(first, _), (_, last)| (first, last))
+            .unwrap_or_default()
+    }
+
+    fn look_behind(&mut self, id: GoalId, spot: Spot, via: Option<Site>) {
         let program = self.facts.program;
         let function = program.block(spot.block).function;
         let mut needs: BTreeMap<Web, Need> = BTreeMap::new();
@@ -105,7 +128,15 @@ impl<'a, 'p> Planner<'a, 'p> {
                 }
             }
         }
-        let callers = self.callers(function);
+        let callers = match via {
+            Some(call) => {
+                let block = program.instruction(call).block;
+                self.goal(Spot { block, side: None }, None)
+                    .into_iter()
+                    .collect()
+            }
+            None => self.callers(function),
+        };
         let goal = &mut self.plan.goals[id.0 as usize];
         goal.needs = needs.into_values().collect();
         goal.guards = guards;
@@ -190,7 +221,7 @@ impl<'a, 'p> Planner<'a, 'p> {
         let mut by: Vec<GoalId> = Vec::new();
         for definition in sources.list.iter().filter(|definition| holds(definition)) {
             // A goal that is not followed any more would count as impossible.
-            by.push(self.goal(definition.spot)?);
+            by.push(self.goal(definition.spot, definition.via)?);
         }
         by.sort_unstable();
         by.dedup();
@@ -239,7 +270,7 @@ impl<'a, 'p> Planner<'a, 'p> {
             block: facts.program.instruction(site).block,
             side: None,
         });
-        let goals: Option<Vec<GoalId>> = spots.map(|spot| self.goal(spot)).collect();
+        let goals: Option<Vec<GoalId>> = spots.map(|spot| self.goal(spot, None)).collect();
         goals.unwrap_or_default()
     }
 }

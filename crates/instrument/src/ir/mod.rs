@@ -19,6 +19,7 @@ use inkwell::llvm_sys::debuginfo::LLVMGetSubprogram;
 use inkwell::llvm_sys::prelude::*;
 use inkwell::llvm_sys::target::*;
 use std::ffi::CString;
+pub use value::Written;
 
 /// Attributes that let the optimiser drop, merge or move calls.
 const IMPURE: [&str; 2] = ["memory", "speculatable"];

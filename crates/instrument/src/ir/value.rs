@@ -3,8 +3,22 @@
 use super::{Block, Opcode, Predicate, RmwOp, Type, Value, name_of, some};
 use inkwell::llvm_sys::comdat::LLVMSetComdat;
 use inkwell::llvm_sys::core::*;
+use inkwell::llvm_sys::debuginfo::{
+    LLVMDILocationGetColumn, LLVMDILocationGetInlinedAt, LLVMDILocationGetLine,
+    LLVMDILocationGetScope, LLVMInstructionGetDebugLoc,
+};
+use inkwell::llvm_sys::prelude::LLVMMetadataRef;
 use inkwell::llvm_sys::{LLVMLinkage, LLVMVisibility};
 use std::ffi::CStr;
+
+/// A place in the source, as the debug information has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Written {
+    line: u32,
+    column: u32,
+    /// The block or function around it, by its address.
+    scope: usize,
+}
 
 /// LLVM's number for the convention that saves nearly all registers in the callee.
 const PRESERVE_MOST: u32 = 14;
@@ -282,6 +296,22 @@ impl Value {
     }
 
     // ---- source ----
+
+    /// The place that an instruction was written for, and if its function was put in
+    /// place of a call, that of the call.
+    pub fn written_at(self) -> (Option<Written>, Option<Written>) {
+        let place = |location: LLVMMetadataRef| unsafe {
+            Written {
+                line: LLVMDILocationGetLine(location),
+                column: LLVMDILocationGetColumn(location),
+                scope: LLVMDILocationGetScope(location) as usize,
+            }
+        };
+        let known = |location: LLVMMetadataRef| (!location.is_null()).then_some(location);
+        let own = known(unsafe { LLVMInstructionGetDebugLoc(self.0) });
+        let call = own.and_then(|own| known(unsafe { LLVMDILocationGetInlinedAt(own) }));
+        (own.map(place), call.map(place))
+    }
 
     /// File, line and column of an instruction.
     pub fn location(self) -> Option<(String, u32, u32)> {
