@@ -122,7 +122,7 @@ fn vary(input: &Input, other: &Input, random: &mut Random) -> Input {
 fn edit(stream: &mut Stream, other: &[u8], random: &mut Random) {
     let bytes = &mut stream.bytes;
     let at = random.below(bytes.len() + 1);
-    match random.below(10) {
+    match random.below(9) {
         // A piece of another input is put in,
         0..3 => {
             let piece = piece(other, random);
