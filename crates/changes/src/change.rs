@@ -90,6 +90,18 @@ pub struct Side {
     pub lines: Option<Lines>,
 }
 
+impl Side {
+    /// Where runs are seen to come by the change; the anchor if this version has
+    /// nothing of it.
+    pub fn marked(&self) -> Vec<Site> {
+        match (self.modified.is_empty(), self.points.is_empty()) {
+            (true, _) => self.entry.into_iter().collect(),
+            (false, false) => self.points.clone(),
+            (false, true) => self.modified.clone(),
+        }
+    }
+}
+
 /// Sites `first ..= last`, within one block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Span {

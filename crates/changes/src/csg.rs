@@ -61,7 +61,7 @@ impl ChangeSequences {
                 true => MarkKind::Anchor,
                 false => MarkKind::Changed,
             };
-            points.extend(marked(side).into_iter().map(|site| Point {
+            points.extend(side.marked().into_iter().map(|site| Point {
                 site,
                 kind,
                 changes: vec![number],
@@ -92,16 +92,6 @@ pub(crate) fn side(change: &Change, version: Version) -> &Side {
     match version {
         Version::Base => &change.base,
         Version::Head => &change.head,
-    }
-}
-
-/// Where runs are seen to come by the change; the anchor if this version has
-/// nothing of it.
-fn marked(side: &Side) -> Vec<Site> {
-    match (side.modified.is_empty(), side.points.is_empty()) {
-        (true, _) => side.entry.into_iter().collect(),
-        (false, false) => side.points.clone(),
-        (false, true) => side.modified.clone(),
     }
 }
 

@@ -303,6 +303,16 @@ impl Text {
         ))
     }
 
+    /// All lines of defined functions.
+    fn bodies(&self, which: Which, program: &Program) -> HashSet<(FileId, u32)> {
+        let extents = program
+            .definitions()
+            .filter_map(|function| self.extent(which, program, function));
+        extents
+            .flat_map(|(file, from, to)| (from..=to).map(move |line| (file, line)))
+            .collect()
+    }
+
     fn find_names(&mut self, base: &Program, head: &Program, matches: &[Match]) {
         let mut inside = vec![false; self.hunks.len()];
         let sides = [(Which::Base, base), (Which::Head, head)];
@@ -320,17 +330,17 @@ impl Text {
                 }
             }
         }
+        let bodies = sides.map(|(which, program)| self.bodies(which, program));
         let mut names = Vec::new();
         for (index, hunk) in self.hunks.iter().enumerate().filter(|&(n, _)| !inside[n]) {
             let id = HunkId(index as u32);
-            for (version, lines) in [(&self.base, hunk.base), (&self.head, hunk.head)] {
+            let versions = [(&self.base, hunk.base), (&self.head, hunk.head)];
+            for ((version, lines), bodies) in versions.into_iter().zip(&bodies) {
                 let text = &version.lines[&lines.file];
-                let range = lines.first as usize - 1..(lines.first + lines.count) as usize - 1;
-                names.extend(
-                    text[range]
-                        .iter()
-                        .filter_map(|line| Some((id, names_of(line)?))),
-                );
+                // What a function that only one version has mentions says nothing.
+                let outer = (lines.first..lines.first + lines.count)
+                    .filter(|line| !bodies.contains(&(lines.file, *line)));
+                names.extend(outer.filter_map(|line| Some((id, names_at(text, line)?))));
             }
         }
         self.names = names;
@@ -452,6 +462,16 @@ fn differences(
     hunks
 }
 
+/// What a line outside of functions declares.
+fn names_at(text: &[String], line: u32) -> Option<Names> {
+    let mut at = line.checked_sub(1)? as usize;
+    // A macro may go on for many lines, and only its name counts.
+    while at > 0 && text.get(at - 1)?.trim_end().ends_with('\\') {
+        at -= 1;
+    }
+    names_of(text.get(at)?)
+}
+
 fn names_of(line: &str) -> Option<Names> {
     let trimmed = line.trim_start();
     if let Some(rest) = trimmed.strip_prefix('#') {
@@ -465,10 +485,19 @@ fn names_of(line: &str) -> Option<Names> {
     let comment = ["//", "/*", "*"]
         .iter()
         .any(|start| trimmed.starts_with(start));
-    let names: HashSet<String> = words(line)
-        .filter(|word| word.len() > 1 && !COMMON.contains(word))
-        .map(str::to_owned)
-        .collect();
+    // Of a function that is declared only the name counts, not its parameters.
+    let declared = match line.find(['(', ')', '=']) {
+        Some(at) if line[at..].starts_with('(') => words(&line[..at]).last(),
+        Some(at) if line[at..].starts_with(')') => return None,
+        _ => None,
+    };
+    let names: HashSet<String> = match declared {
+        Some(name) => HashSet::from([name.to_owned()]),
+        None => words(line)
+            .filter(|word| word.len() > 1 && !COMMON.contains(word))
+            .map(str::to_owned)
+            .collect(),
+    };
     (!comment && !names.is_empty()).then_some(Names::Words(names))
 }
 

@@ -375,6 +375,48 @@ fn an_added_function_shows_at_its_call() {
     assert_eq!(pair.head_lines(change), (33, 1));
 }
 
+/// A deleted assertion leaves its traces in lines that mention a parameter; so does a new function,
+/// a new prototype and a new macro of several lines, which have nothing to do with it.
+#[test]
+fn names_of_parameters_lead_nowhere() {
+    let base = "\
+#include <assert.h>
+struct buffer { int size; const char *data; };
+int first(struct buffer *buf);
+int prefix(const struct buffer *buf, const char *text) {
+  int i;
+  assert(buf && buf->data);
+  for (i = 0; i < buf->size; ++i) {
+    if (text[i] == 0)
+      return 0;
+    if (buf->data[i] != text[i])
+      return buf->data[i] - text[i];
+  }
+  return 0;
+}
+int main(int argc, char **argv) {
+  struct buffer own = {argc, argv[0]};
+  return prefix(&own, argv[1]);
+}
+";
+    let head = base
+        .replacen("  assert(buf && buf->data);\n", "", 1)
+        .replacen(
+            "int first(",
+            "#define LAST(buf) \\\n  ((buf)->data \\\n   [(buf)->size])\nint last(int i, struct buffer *buf);\nint first(",
+            1,
+        )
+        .replacen(
+            "int main",
+            "int last(int i, struct buffer *buf) {\n  assert(buf);\n  return LAST(buf);\n}\nint main",
+            1,
+        );
+    let pair = Pair::new(base, &head);
+    let change = pair.only();
+    assert_eq!(change.kind, ChangeKind::Deleted);
+    assert_eq!(pair.base_lines(change), (6, 1));
+}
+
 #[test]
 fn without_sources_changes_still_have_lines() {
     let (base, _) = common::compile(BASE);

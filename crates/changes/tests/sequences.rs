@@ -3,6 +3,7 @@
 mod common;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use changeling_analysis::sequences::{Mark, MarkKind};
 use changeling_analysis::{Graphs, Memory};
@@ -99,6 +100,26 @@ fn the_running_example_in_c() {
         (13, 15),
         (15, 99),
     ];
+    assert_eq!(edges(&pair.head, &pair.set, Version::Head), expected);
+}
+
+/// The same with a `bool`, which is tested without a comparison, and an assertion. Where the ways
+/// of a decision bring the same value nothing depends on it, so the changes meet once.
+#[test]
+fn the_running_example_as_a_fixture() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/oracles/b1");
+    let text = |name: &str| std::fs::read_to_string(folder.join(name)).expect("a fixture");
+    let pair = Pair::new(&text("old.c"), &text("new.c"));
+    let mut expected = Vec::new();
+    // `lhs = false`, `lhs = true`, the assertion's failure and the output after it.
+    expected.push((0, 12));
+    for from in [12, 18] {
+        expected.extend([18, 20, 23, 28].map(|to| (from, to)));
+    }
+    // `c = lhs`, then the place where it meets the others.
+    expected.push((20, 21));
+    expected.extend([18, 20, 23, 28].map(|to| (21, to)));
+    expected.extend([(23, 99), (28, 99)]);
     assert_eq!(edges(&pair.head, &pair.set, Version::Head), expected);
 }
 

@@ -29,6 +29,8 @@ pub struct Flip {
     pub depth: u32,
     /// No run has taken this side with such a condition.
     pub is_new: bool,
+    /// The versions decided or showed something else on the run that came this way.
+    pub infected: bool,
 }
 
 /// What a guide remembers of the blocks that a path has entered; a number of its own.
@@ -55,8 +57,14 @@ pub enum Rule {
     NeverChanged,
     /// No change has run before it, and none can any more.
     NoLongerChanged,
+    /// Changes have run before it, and nothing that can run after it looks at what they did.
+    WithoutEffect,
     /// It has no say in whether a change runs (not sound).
     NoSay,
+    /// All changes have run (not sound).
+    Covered,
+    /// The versions did the same on the run before it (not sound).
+    NotInfected,
 }
 
 /// What a run did, for guides that learn.
@@ -71,6 +79,8 @@ pub struct RunFacts<'a> {
     pub given: bool,
     /// Not all watched blocks that the run entered are known.
     pub marks_cut: bool,
+    /// It went where the guide had said that no difference can come from.
+    pub discarded: bool,
 }
 
 pub trait Guide: Send {

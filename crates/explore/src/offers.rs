@@ -152,6 +152,7 @@ impl State {
             // What the bytes do stays as it is: the next one may be added to it.
             contexts = self.corpus[run.0 as usize].furthest;
         }
+        let ran = &self.corpus[self.tree.run(node).0 as usize];
         Some(Flip {
             owner: decision.owner,
             kind: decision.kind,
@@ -161,9 +162,10 @@ impl State {
             outcome: decision.ways[at].outcome,
             after_difference: self.tree.difference_before(node).is_some(),
             contexts,
-            ends: self.corpus[self.tree.run(node).0 as usize].contexts,
+            ends: ran.contexts,
             depth: decision.depth,
             is_new: self.novelty_of(node, at) < NEWS,
+            infected: ran.parting.is_some() || ran.seen[0] != ran.seen[1],
         })
     }
 }

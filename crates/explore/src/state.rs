@@ -282,6 +282,7 @@ impl State {
             differs,
             given,
             marks_cut: base.marks_cut || head.marks_cut,
+            discarded: inserted.discarded,
         });
         self.nearest = u32::MAX;
         for &node in &inserted.decisions {

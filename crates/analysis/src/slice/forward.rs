@@ -1,6 +1,6 @@
 //! What sites can influence.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use changeling_program::{BlockId, Callee, FunctionId, Operation, Site, Value};
 
@@ -36,6 +36,8 @@ pub struct Forward<'s, 'p> {
     /// Segments of which it is known that they run or not.
     running: Vec<bool>,
     decided: Vec<bool>,
+    /// Phi nodes: the value that all ways bring which are decided on.
+    brought: HashMap<Site, Value>,
     work: Vec<Step>,
     tide: Tide,
 }
@@ -74,6 +76,7 @@ impl<'s, 'p> Forward<'s, 'p> {
             entered: vec![false; slicer.program.functions.len()],
             running: vec![false; segments],
             decided: vec![false; segments],
+            brought: HashMap::new(),
             work: Vec::new(),
             tide: Tide::new(slicer.program),
         }
@@ -248,15 +251,26 @@ impl<'s, 'p> Forward<'s, 'p> {
         self.phis_behind(segment);
     }
 
-    /// Which value a phi node takes depends on which way was taken.
+    /// Which value a phi node takes depends on which way was taken, if the ways that are
+    /// decided on do not all bring the same.
     fn phis_behind(&mut self, segment: SegmentId) {
         let slicer = self.slicer;
         let last = slicer.graphs.flow.segment(segment).last;
-        let instruction = slicer.program.instruction(last);
-        if instruction.is_terminator() {
-            let phis = slicer.phis_from.get(&instruction.block);
-            for &phi in phis.map_or(&[][..], Vec::as_slice) {
-                self.reach(Step::Site(phi));
+        let end = slicer.program.instruction(last);
+        if !end.is_terminator() {
+            return;
+        }
+        let phis = slicer.phis_from.get(&end.block);
+        for &phi in phis.map_or(&[][..], Vec::as_slice) {
+            let instruction = slicer.program.instruction(phi);
+            let Operation::Phi { incoming } = &instruction.operation else {
+                continue;
+            };
+            let edges = instruction.operands.iter().zip(incoming);
+            for (&value, _) in edges.filter(|(_, from)| **from == end.block) {
+                if *self.brought.entry(phi).or_insert(value) != value {
+                    self.reach(Step::Site(phi));
+                }
             }
         }
     }

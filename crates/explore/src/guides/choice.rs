@@ -9,6 +9,8 @@ pub enum Part {
     Sequences,
     Incremental,
     Correlation,
+    /// Rules as published that look at one run only; they lose differences.
+    OneRun,
 }
 
 /// An order of flips to compare the guides with.
@@ -20,6 +22,8 @@ pub enum Order {
     Coverage,
     /// The distance as it was published: branches without a say are never tried.
     Distance,
+    /// Each change is covered, and no more.
+    Isolation,
 }
 
 /// What was chosen.
@@ -38,12 +42,16 @@ const PARTS: [(&str, Part); 6] = [
     ("correlation", Part::Correlation),
 ];
 
-const ORDERS: [(&str, Order); 5] = [
+/// Not one of `all`: only to compare with.
+const ONE_RUN: (&str, Part) = ("express", Part::OneRun);
+
+const ORDERS: [(&str, Order); 6] = [
     ("dfs", Order::DepthFirst),
     ("bfs", Order::BreadthFirst),
     ("random", Order::Random),
     ("coverage", Order::Coverage),
     ("q10", Order::Distance),
+    ("isolation", Order::Isolation),
 ];
 
 /// A name that is not one.
@@ -79,7 +87,8 @@ impl Choice {
         let names = list.split(',').map(str::trim);
         let mut empty = None;
         for name in names.filter(|name| !name.is_empty()) {
-            if let Some((_, part)) = PARTS.iter().find(|(known, _)| *known == name) {
+            let mut parts = PARTS.iter().chain([&ONE_RUN]);
+            if let Some((_, part)) = parts.find(|(known, _)| *known == name) {
                 choice.parts.push(*part);
             } else if let Some((_, order)) = ORDERS.iter().find(|(known, _)| *known == name) {
                 if choice.order.is_some_and(|other| other != *order) {
@@ -107,7 +116,8 @@ impl Choice {
     pub fn names() -> Vec<&'static str> {
         let parts = PARTS.iter().map(|(name, _)| *name);
         let orders = ORDERS.iter().map(|(name, _)| *name);
-        parts.chain(["all", "none"]).chain(orders).collect()
+        let others = ["all", "none", ONE_RUN.0];
+        parts.chain(others).chain(orders).collect()
     }
 
     pub fn has(&self, part: Part) -> bool {
@@ -121,7 +131,8 @@ impl Choice {
 
 impl std::fmt::Display for Choice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let parts = PARTS.iter().filter(|(_, part)| self.has(*part));
+        let parts = PARTS.iter().chain([&ONE_RUN]);
+        let parts = parts.filter(|(_, part)| self.has(*part));
         let orders = ORDERS
             .iter()
             .filter(|(_, order)| self.order == Some(*order));
@@ -151,6 +162,9 @@ mod tests {
             Choice::parse("raech"),
             Err(ChoiceError::Unknown("raech".into()))
         );
+        let literal = Choice::parse("coverage,express").unwrap();
+        assert_eq!(literal.to_string(), "express,coverage");
+        assert!(!Choice::default().has(Part::OneRun));
         assert!(Choice::parse("dfs,bfs").is_err());
         assert!(Choice::parse("none,reach").is_err());
     }

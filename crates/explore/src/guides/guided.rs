@@ -1,8 +1,9 @@
 //! The guide that a search asks, made of the parts that were chosen.
 
+use super::chains::Chains;
 use super::choice::{Choice, Order, Part};
 use super::context::{Contexts, Meaning};
-use super::plan::{GoalId, Guard, Place, Plan, Situation};
+use super::plan::{GoalId, Guard, Key, Place, Plan, Situation};
 use super::prune::Horizon;
 use crate::frontier::{Bucket, Random};
 use crate::guide::{Advice, Context, Flip, Guide, Rule, RunFacts};
@@ -35,16 +36,19 @@ pub struct SideTable {
     pub slices: HashMap<u32, HashSet<u32>>,
     /// Blocks whose beginnings are marked.
     pub watched: Vec<u32>,
+    pub chains: Chains,
 }
 
 /// Something that should run.
 #[derive(Clone, Debug)]
 pub struct Target {
-    pub change: u32,
+    /// The change, or the place where changes meet.
+    pub node: u32,
     pub side: Side,
     pub goal: GoalId,
     /// Numbers of the blocks any of which will do.
     pub blocks: Vec<u32>,
+    pub is_meeting: bool,
 }
 
 /// Runs that a target gets before the next one has its turn.
@@ -60,18 +64,18 @@ const BEFORE: u32 = 4;
 const COVERED: u32 = 8;
 
 pub struct Guided {
-    tables: Tables,
-    choice: Choice,
-    contexts: [Contexts; 2],
+    pub(super) tables: Tables,
+    pub(super) choice: Choice,
+    pub(super) contexts: [Contexts; 2],
     situations: HashMap<(usize, Context), Situation>,
     /// Targets that no run has reached, by number; the first has its turn.
-    missing: Vec<usize>,
+    pub(super) missing: Vec<usize>,
     /// Runs in which each target had its turn.
     spent: Vec<u32>,
     turn: u32,
     epoch: u64,
-    random: Random,
-    arrivals: u32,
+    pub(super) random: Random,
+    pub(super) arrivals: u32,
     /// Blocks that the inputs given have run, by version.
     suite: [HashSet<u32>; 2],
     /// Sequences of changes that were entered, and their beginnings; whether one of them showed
@@ -99,9 +103,11 @@ impl Guided {
             .sides
             .each_ref()
             .map(|side| Contexts::new(&side.plan));
+        let aims = choice.has(Part::Reach)
+            || matches!(choice.order, Some(Order::Distance | Order::Isolation));
         let mut missing: Vec<usize> = (0..tables.targets.len()).collect();
-        let wanted = choice.has(Part::Reach) || choice.order == Some(Order::Distance);
-        missing.retain(|_| wanted);
+        // Places where changes meet are looked for once a change has run.
+        missing.retain(|at| aims && !tables.targets[*at].is_meeting);
         let prunes = choice.has(Part::Prune) && tables.complete;
         let tests = tables.sides.each_ref().map(|side| Tests::new(&side.plan));
         Guided {
@@ -126,7 +132,7 @@ impl Guided {
         }
     }
 
-    fn place(&self, side: Side, flip: &Flip) -> Option<Place> {
+    pub(super) fn place(&self, side: Side, flip: &Flip) -> Option<Place> {
         let site = flip.sites[side.index()];
         if site == 0 {
             return None;
@@ -186,8 +192,8 @@ impl Guided {
         most.max().unwrap_or(0).min(u8::MAX.into()) as u32
     }
 
-    /// Whether no difference can come from a flip: nothing that was changed has run before it
-    /// or can run after it, in either version.
+    /// Whether no difference can come from a flip: nothing that was changed can run after it, in
+    /// either version, and nothing has run before it, or at least nothing looks at what it did.
     fn irrelevant(&self, flip: &Flip) -> Option<Rule> {
         // Where only one version decides, or has decided, the versions are not alike.
         if flip.owner != Owner::Both || flip.after_difference || self.mistaken {
@@ -200,9 +206,10 @@ impl Guided {
             // Inside the library, as called by base; head has come here in the same way.
             _ => true,
         };
-        if !alike || self.entered_change(flip.contexts) {
+        if !alike {
             return None;
         }
+        let entered = self.entered_change(flip.contexts);
         let mut before = false;
         for side in Side::BOTH {
             let mut place = self.place(side, flip)?;
@@ -214,52 +221,20 @@ impl Guided {
                 place.caller = partner;
             }
             let outlook = self.tables.sides[side.index()].horizon.outlook(place)?;
-            if outlook.after {
+            if outlook.after || entered && !outlook.forgets {
                 return None;
             }
             before |= outlook.before;
         }
-        Some(if before {
-            Rule::NoLongerChanged
-        } else {
-            Rule::NeverChanged
+        Some(match (entered, before) {
+            (true, _) => Rule::WithoutEffect,
+            (false, true) => Rule::NoLongerChanged,
+            (false, false) => Rule::NeverChanged,
         })
     }
 
-    fn ordered(&mut self, order: Order, flip: &Flip) -> Advice {
-        self.arrivals += 1;
-        let rank = match order {
-            Order::DepthFirst => u32::MAX - self.arrivals,
-            Order::BreadthFirst => flip.depth,
-            Order::Random => self.random.draw() as u32,
-            Order::Coverage => 0,
-            Order::Distance => return self.by_distance(flip),
-        };
-        let bucket = Some(Bucket::Explore);
-        Advice::Try { rank, bucket }
-    }
-
-    /// As published: nearest first, and what has no say is never tried.
-    fn by_distance(&self, flip: &Flip) -> Advice {
-        let missing = self.missing.iter().map(|at| &self.tables.targets[*at]);
-        let distances = missing.filter_map(|target| {
-            let plan = &self.tables.sides[target.side.index()].plan;
-            let place = self.place(target.side, flip)?;
-            plan.goals[target.goal.0 as usize]
-                .distances
-                .of_branch(place)
-        });
-        match distances.min() {
-            Some(rank) => Advice::Try {
-                rank,
-                bucket: Some(Bucket::Reach),
-            },
-            None if self.missing.is_empty() => plain(None),
-            None => Advice::LeaveOut(Rule::NoSay),
-        }
-    }
-
-    /// A flip behind a change that leads to another one which has not come next yet.
+    /// A flip behind a change that leads to a node of the change-sequence graph which can come
+    /// next and has not yet.
     fn continues_sequence(&mut self, flip: &Flip) -> Option<Advice> {
         if !self.choice.has(Part::Sequences) {
             return None;
@@ -270,14 +245,16 @@ impl Guided {
         let shown = self.sequences.get(&sequence) == Some(&true);
         let targets = 0..self.tables.targets.len();
         let next = targets.filter_map(|target| {
-            let change = self.tables.targets[target].change;
-            if change == last {
+            let node = self.tables.targets[target].node;
+            if node == last || !self.tables.sides[at].chains.can_follow(last, node) {
                 return None;
             }
-            sequence.push(change);
-            let known = self.sequences.contains_key(&sequence);
+            sequence.push(node);
+            let chains = &self.tables.sides[at].chains;
+            let further = further(chains, &self.sequences, &mut sequence, FORESIGHT);
             sequence.pop();
-            if known { None } else { self.rank(target, flip) }
+            let rank = self.rank(target, flip)?;
+            Some(rank.saturating_add(further?.saturating_mul(Key::GOAL)))
         });
         let rank = next.min()?;
         // What was shown to differ is not closed, since another error may share it, but it waits.
@@ -304,9 +281,6 @@ impl Guided {
     }
 
     fn towards_targets(&mut self, flip: &Flip) -> Advice {
-        if let Some(advice) = self.continues_sequence(flip) {
-            return advice;
-        }
         let missing = self.missing.clone();
         if let Some(&first) = missing.first()
             && let Some(rank) = self.rank(first, flip)
@@ -406,7 +380,35 @@ impl Tests {
     }
 }
 
-fn plain(bucket: Option<Bucket>) -> Advice {
+/// How many nodes a sequence that is known is looked beyond.
+const FORESIGHT: u32 = 2;
+
+/// How much is still to be done for a new sequence that begins with this one: nodes to come, and those
+/// that would come again. Loops have sequences without end, so what goes nowhere twice is
+/// first. None if all that is near was there before.
+fn further(
+    chains: &Chains,
+    known: &HashMap<Vec<u32>, bool>,
+    sequence: &mut Vec<u32>,
+    foresight: u32,
+) -> Option<u32> {
+    if !known.contains_key(sequence) {
+        let again = (0..sequence.len()).filter(|at| sequence[..*at].contains(&sequence[*at]));
+        return Some(again.count() as u32);
+    }
+    let last = *sequence.last()?;
+    let foresight = foresight.checked_sub(1)?;
+    let next = chains.following(last).filter(|node| *node != last);
+    let left = next.filter_map(|node| {
+        sequence.push(node);
+        let left = further(chains, known, sequence, foresight);
+        sequence.pop();
+        left
+    });
+    Some(left.min()?.saturating_add(1))
+}
+
+pub(super) fn plain(bucket: Option<Bucket>) -> Advice {
     Advice::Try { rank: 0, bucket }
 }
 
@@ -430,11 +432,20 @@ impl Guide for Guided {
         {
             return Advice::Discard(rule);
         }
+        if let Some(rule) = self.left_out_by_one_run(flip) {
+            return Advice::LeaveOut(rule);
+        }
         if let Some(order) = self.choice.order {
             return self.ordered(order, flip);
         }
         // Where the versions part, or have parted, the search knows best.
-        if flip.owner != Owner::Both || flip.after_difference || !self.choice.has(Part::Reach) {
+        if flip.owner != Owner::Both || flip.after_difference {
+            return plain(None);
+        }
+        if let Some(advice) = self.continues_sequence(flip) {
+            return advice;
+        }
+        if !self.choice.has(Part::Reach) {
             return plain(None);
         }
         self.towards_targets(flip)
@@ -457,14 +468,14 @@ impl Guide for Guided {
             }
         }
         if self.choice.has(Part::Sequences) {
-            let sequence = self.sequence(Side::Head, run.contexts[1]);
+            let sequence = self.contexts[1].get(run.contexts[1]).sequence.clone();
             for end in 1..=sequence.len() {
                 let shown = self.sequences.entry(sequence[..end].to_vec()).or_default();
                 *shown |= run.differs && end == sequence.len();
             }
         }
         // Marks that are missing could be those of changes.
-        self.mistaken |= run.marks_cut || run.differs && !entered;
+        self.mistaken |= run.marks_cut || run.differs && (!entered || run.discarded);
         let targets = &self.tables.targets;
         let before = self.missing.len();
         self.missing.retain(|at| {
@@ -504,7 +515,7 @@ impl Guide for Guided {
 
     fn only_flips(&self) -> bool {
         // Published orders are taken by their word.
-        self.choice.order.is_some()
+        self.choice.order.is_some() || self.choice.has(Part::OneRun)
     }
 
     fn is_mistaken(&self) -> bool {
@@ -561,6 +572,11 @@ impl Guide for Guided {
     }
 
     fn sequence(&self, side: Side, context: Context) -> Vec<u32> {
-        self.contexts[side.index()].get(context).sequence.clone()
+        let chains = &self.tables.sides[side.index()].chains;
+        let memory = self.contexts[side.index()].get(context);
+        let nodes = memory.sequence.iter().copied();
+        let mut changes: Vec<u32> = nodes.filter(|node| chains.is_change(*node)).collect();
+        changes.dedup();
+        changes
     }
 }

@@ -2,6 +2,7 @@
 //! programs and kept in plain tables; what they say is an order of flips, and which of
 //! them cannot bring anything.
 
+mod chains;
 pub mod choice;
 mod conditions;
 mod context;
@@ -9,6 +10,7 @@ mod definitions;
 mod distance;
 mod facts;
 mod guided;
+mod literal;
 mod modified;
 mod plan;
 mod planner;

@@ -286,8 +286,11 @@ pub struct Key {
 }
 
 impl Key {
+    /// What one more goal adds to a rank.
+    pub const GOAL: u32 = 1 << 12;
+
     pub fn rank(self) -> u32 {
-        self.goals.min(0xffff) << 12 | self.distance.min(0xfff)
+        self.goals.min(0xffff) * Key::GOAL + self.distance.min(Key::GOAL - 1)
     }
 }
 

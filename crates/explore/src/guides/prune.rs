@@ -1,35 +1,34 @@
 //! Which sides of branches cannot bring a difference.
 //!
-//! A side may be given up if, in both versions, nothing that was changed has run before the
-//! branch and nothing that was changed can run after it: then both versions do the same.
-//! What can run after it follows calls and returns in pairs (`analysis::reach`).
+//! A side may be given up if, in both versions, nothing that was changed can run after it, and
+//!
+//! - nothing that was changed has run before the branch, or
+//! - nothing that can run after it depends on what was changed, and of what can have run before only
+//!   computations do: no decision, no call out of the program, no access of memory that could fail.
+//!
+//! Then both versions do the same. What can run follows calls and returns in pairs
+//! (`analysis::reach`), what depends on what is the forward slice (`analysis::slice`).
 
 use super::facts::Facts;
 use super::plan::Place;
-use changeling_analysis::Reach;
-use changeling_program::Site;
-use std::collections::HashMap;
+use changeling_analysis::{Reach, Slicer};
+use changeling_program::{BinaryOp, Callee, Instruction, Operation, Site, Value};
+use std::collections::{BTreeSet, HashMap};
 
 /// One version's answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Horizon {
     branches: HashMap<u32, Sides>,
     /// By the site of a call or any other instruction with decisions inside.
-    places: HashMap<u32, Seen>,
+    places: HashMap<u32, Outlook>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Sides {
     /// A change can have run before.
     before: bool,
-    /// For each side: a change can run after it.
-    after: Vec<bool>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Seen {
-    before: bool,
-    after: bool,
+    /// For each side: a change can run after it; what changes did is forgotten.
+    after: Vec<(bool, bool)>,
 }
 
 /// What can be said about a side.
@@ -37,26 +36,42 @@ struct Seen {
 pub struct Outlook {
     pub before: bool,
     pub after: bool,
+    /// Nobody has seen what changes did before, and nobody will.
+    pub forgets: bool,
 }
 
 impl Horizon {
-    /// `changed`: the sites of the version that make a difference.
-    pub fn new(facts: &Facts<'_>, changed: &[Site]) -> Horizon {
+    /// `changed`: the sites of the version that make a difference; `modified`: all that
+    /// were modified.
+    pub fn new(facts: &Facts<'_>, changed: &[Site], modified: &[Site]) -> Horizon {
         let (program, graphs) = (facts.program, facts.graphs);
         let reach = Reach::new(program, graphs, changed);
+        let effects = Effects::new(facts, modified);
         let mut horizon = Horizon::default();
         for site in program.sites() {
             let instruction = program.instruction(site);
             let before = reach.can_precede(graphs, site);
             if instruction.decides() {
                 let sides = 0..instruction.successors().len();
-                let after = sides.map(|side| reach.can_follow(program, graphs, site, side));
+                let hidden = effects.are_hidden_before(facts, site);
+                let after = sides.map(|side| {
+                    let after = reach.can_follow(program, graphs, site, side);
+                    let read = || effects.affected.can_follow(program, graphs, site, side);
+                    (after, hidden && !read())
+                });
                 let after = after.collect();
                 horizon.branches.insert(site.0, Sides { before, after });
             } else {
                 let after = reach.can_follow_site(program, graphs, site);
                 if !after {
-                    horizon.places.insert(site.0, Seen { before, after });
+                    let read = || effects.affected.can_follow_site(program, graphs, site);
+                    let forgets = effects.are_hidden_before(facts, site) && !read();
+                    let outlook = Outlook {
+                        before,
+                        after,
+                        forgets,
+                    };
+                    horizon.places.insert(site.0, outlook);
                 }
             }
         }
@@ -65,22 +80,97 @@ impl Horizon {
 
     /// `None` if nothing is known.
     pub fn outlook(&self, place: Place) -> Option<Outlook> {
-        let seen = |site: u32| {
-            let seen = self.places.get(&site)?;
-            Some(Outlook {
-                before: seen.before,
-                after: seen.after,
-            })
-        };
         if place.caller != 0 {
-            return seen(place.caller);
+            return self.places.get(&place.caller).copied();
         }
         let Some(sides) = self.branches.get(&place.site) else {
-            return seen(place.site);
+            return self.places.get(&place.site).copied();
         };
+        let &(after, forgets) = sides.after.get(place.side? as usize)?;
         Some(Outlook {
             before: sides.before,
-            after: *sides.after.get(place.side? as usize)?,
+            after,
+            forgets,
         })
+    }
+}
+
+/// What depends on the changes.
+struct Effects {
+    affected: Reach,
+    /// Those by which it could be seen or do damage.
+    visible: Reach,
+}
+
+impl Effects {
+    fn new(facts: &Facts<'_>, modified: &[Site]) -> Effects {
+        let (program, graphs) = (facts.program, facts.graphs);
+        let slicer = Slicer::new(program, graphs, &facts.memory);
+        let affected = slicer.forward(modified);
+        let modified: BTreeSet<Site> = modified.iter().copied().collect();
+        let visible: Vec<Site> = affected
+            .iter()
+            .copied()
+            .filter(|site| {
+                let depends = |value: &Value| match value {
+                    Value::Result(from) => affected.contains(from),
+                    // Who knows what it is called with.
+                    Value::Argument(_) => true,
+                    _ => false,
+                };
+                let instruction = program.instruction(*site);
+                !is_hidden(instruction, modified.contains(site), depends) || calls_out(facts, *site)
+            })
+            .collect();
+        let affected: Vec<Site> = affected.into_iter().collect();
+        Effects {
+            affected: Reach::new(program, graphs, &affected),
+            visible: Reach::new(program, graphs, &visible),
+        }
+    }
+
+    fn are_hidden_before(&self, facts: &Facts<'_>, site: Site) -> bool {
+        !self.visible.can_precede(facts.graphs, site)
+    }
+}
+
+/// Whether an instruction that depends on changes only computes: it cannot fail, leads nowhere else
+/// and shows nothing.
+fn is_hidden(instruction: &Instruction, modified: bool, depends: impl Fn(&Value) -> bool) -> bool {
+    use BinaryOp::{SDiv, SRem, UDiv, URem};
+    let address = |position: usize| {
+        let operand = instruction.operands.get(position);
+        !modified && operand.is_some_and(|value| !depends(value))
+    };
+    match &instruction.operation {
+        Operation::Binary(operation, _) => !matches!(operation, SDiv | SRem | UDiv | URem),
+        Operation::Negate
+        | Operation::Compare(_)
+        | Operation::Cast(_)
+        | Operation::Select
+        | Operation::Freeze
+        | Operation::Phi { .. }
+        | Operation::Address(_)
+        | Operation::ExtractValue { .. }
+        | Operation::InsertValue { .. }
+        | Operation::Jump { .. }
+        // Where it returns to is where it was called from; what it returns is used there.
+        | Operation::Return => true,
+        Operation::Load(access) => !access.volatile && !access.atomic && address(0),
+        Operation::Store(access) => !access.volatile && !access.atomic && address(1),
+        // Its body is part of the program.
+        Operation::Call(call) => !modified && matches!(call.callee, Callee::Direct(_)),
+        _ => false,
+    }
+}
+
+/// A call of something that is not part of the program may do anything with what it is given.
+fn calls_out(facts: &Facts<'_>, site: Site) -> bool {
+    let Some(call) = facts.program.instruction(site).call() else {
+        return false;
+    };
+    match call.callee {
+        Callee::Direct(callee) => !facts.program.function(callee).is_defined(),
+        _ => true,
     }
 }

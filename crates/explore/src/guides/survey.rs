@@ -1,6 +1,7 @@
 //! Works out what the guides need to know, from two programs and what changed between
 //! them.
 
+use super::chains::Chains;
 use super::choice::{Choice, Order, Part};
 use super::context::Meaning;
 use super::definitions::Spot;
@@ -71,7 +72,10 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
         let facts = Facts::new(program, &graphs, survey.sites[at], survey.deadline)?;
         let live = graphs.calls.reachable(program, &Graphs::starts(program));
         let mut planner = Planner::new(&facts, survey.choice.has(Part::Subgoals));
-        let wanted = survey.choice.has(Part::Reach) || survey.choice.order == Some(Order::Distance);
+        let (parts, order) = (&survey.choice, survey.choice.order);
+        let wanted = parts.has(Part::Reach)
+            || parts.has(Part::Sequences)
+            || matches!(order, Some(Order::Distance | Order::Isolation));
         for change in survey.changes.changes.iter().filter(|_| wanted) {
             let blocks = aims(&pair, change, side);
             let dead = |block: &BlockId| !live[program.block(*block).function.index()];
@@ -94,10 +98,28 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
                 };
                 let spots: Vec<Spot> = blocks.iter().map(spot).collect();
                 targets.push(Target {
-                    change: change.id.0,
+                    node: change.id.0,
                     side,
                     goal: planner.target(&spots)?,
                     blocks: blocks.iter().filter_map(|b| facts.number(*b)).collect(),
+                    is_meeting: false,
+                });
+            }
+        }
+        let chains = if parts.has(Part::Sequences) && side == Side::Head {
+            Chains::new(&facts, &pair, side)?
+        } else {
+            Chains::unordered(&pair, side)
+        };
+        for (node, site) in chains.meetings() {
+            let block = program.instruction(site).block;
+            if targets.len() < MOST_TARGETS && live[program.block(block).function.index()] {
+                targets.push(Target {
+                    node,
+                    side,
+                    goal: planner.target(&[Spot { block, side: None }])?,
+                    blocks: facts.number(block).into_iter().collect(),
+                    is_meeting: true,
                 });
             }
         }
@@ -117,14 +139,15 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
                 })
                 .collect();
             targets.push(Target {
-                change: 0,
+                node: 0,
                 side,
                 goal: planner.target(&spots)?,
                 blocks: blocks.iter().filter_map(|b| facts.number(*b)).collect(),
+                is_meeting: false,
             });
         }
         let plan = planner.finish();
-        let meaning = meaning(&facts, &pair, side);
+        let meaning = meaning(&facts, &pair, side, &chains);
         let mut watched: Vec<u32> = plan.effects.keys().copied().collect();
         watched.extend(meaning.changed.iter().chain(meaning.nodes.keys()));
         watched.sort_unstable();
@@ -134,12 +157,14 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
         } else {
             HashMap::new()
         };
-        let horizon = if survey.choice.has(Part::Prune) {
-            let all = survey.changes.changes.iter();
-            let changed: Vec<Site> = all
-                .flat_map(|change| pair.effective(change, side))
-                .collect();
-            Horizon::new(&facts, &changed)
+        let horizon = if parts.has(Part::Prune) || parts.has(Part::OneRun) {
+            let all = || survey.changes.changes.iter();
+            let changed = all().flat_map(|change| pair.effective(change, side));
+            let changed: Vec<Site> = changed.collect();
+            let modified = all().flat_map(|change| pair.modified(change, side));
+            let modified: Vec<Site> = modified.copied().collect();
+            facts.check_time()?;
+            Horizon::new(&facts, &changed, &modified)
         } else {
             Horizon::default()
         };
@@ -151,6 +176,7 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
             plan,
             meaning,
             watched,
+            chains,
         });
     }
     let sides: [SideTable; 2] = sides
@@ -184,16 +210,20 @@ fn aims(pair: &Pair<'_>, change: &Change, side: Side) -> Vec<BlockId> {
     }
 }
 
-fn meaning(facts: &Facts<'_>, pair: &Pair<'_>, side: Side) -> Meaning {
+fn meaning(facts: &Facts<'_>, pair: &Pair<'_>, side: Side, chains: &Chains) -> Meaning {
     let mut meaning = Meaning::default();
     for change in &pair.changes.changes {
-        for block in pair.doing_blocks(change, side) {
-            if let Some(number) = facts.number(block) {
-                meaning.changed.insert(number);
-                let nodes = meaning.nodes.entry(number).or_default();
-                nodes.push(change.id.0);
-                nodes.dedup();
-            }
+        let blocks = pair.doing_blocks(change, side);
+        let numbers = blocks.into_iter().filter_map(|block| facts.number(block));
+        meaning.changed.extend(numbers);
+    }
+    // A change is come by where its statements are, which is not always where it has an effect.
+    for &(site, node) in &chains.places {
+        let block = facts.program.instruction(site).block;
+        if let Some(number) = facts.number(block) {
+            let nodes = meaning.nodes.entry(number).or_default();
+            nodes.push(node);
+            nodes.dedup();
         }
     }
     meaning
