@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use changeling_program::{
-    Constant, DebugValue, Operation, Place, Program, Site, Value, VariableId,
+    Constant, DebugValue, Operation, Place, Program, Shape, Site, Value, VariableId,
 };
 
-use crate::HunkId;
 use crate::alignment::Edit;
 use crate::grouping::Pair;
 use crate::source::Which;
+use crate::{HunkId, Lines};
 
 /// The hunks of each edit: those around its lines, and those that assign what it
 /// uses now or used before; one that changes a name its line mentions; that of
@@ -38,6 +38,9 @@ pub fn assign_hunks(pair: &Pair<'_>, edits: &[(Edit, u32)]) -> Vec<Vec<HunkId>> 
         };
         if own.is_empty() {
             own.extend(named());
+        }
+        if own.is_empty() {
+            own.extend(record_hunks(pair, edit, &places));
         }
         own.sort_unstable();
         own.dedup();
@@ -85,7 +88,87 @@ pub fn assign_hunks(pair: &Pair<'_>, edits: &[(Edit, u32)]) -> Vec<Vec<HunkId>> 
         let found = found.or_else(closest).or_else(any);
         hunks[n].extend(found.or_else(|| pair.text.only_outer_hunk()));
     }
+    assign_alike(pair, edits, &mut hunks);
     hunks
+}
+
+/// Hunks that change the structure whose layout an address follows, or which the line mentions.
+fn record_hunks(pair: &Pair<'_>, edit: Edit, places: &[(Which, Place)]) -> Vec<HunkId> {
+    let name = |which: Which, site: Site| {
+        let (program, _) = pair.side(which);
+        let Operation::Address(address) = &program.instruction(site).operation else {
+            return None;
+        };
+        let Shape::Struct { name, .. } = &program.ty(address.element).shape else {
+            return None;
+        };
+        // As in `struct.point`, `class.std::vector.3`.
+        let name = name.as_deref()?.split('.').nth(1)?;
+        Some(name.rsplit("::").next().unwrap_or(name).to_owned())
+    };
+    let sites = [(Which::Base, edit.base()), (Which::Head, edit.head())];
+    let names = sites.map(|(which, site)| name(which, site?));
+    let named: Vec<HunkId> = names
+        .iter()
+        .flatten()
+        .flat_map(|name| pair.text.hunks_of_record(name))
+        .collect();
+    if !named.is_empty() {
+        return named;
+    }
+    places
+        .iter()
+        .flat_map(|&(which, place)| pair.text.hunks_of_records_at(which, place))
+        .collect()
+}
+
+/// Lines that only one version has, with code that was taken for code of other lines (one of several
+/// statements that are alike): they belong to the closest edit.
+fn assign_alike(pair: &Pair<'_>, edits: &[(Edit, u32)], hunks: &mut [Vec<HunkId>]) {
+    for which in [Which::Base, Which::Head] {
+        let (program, function) = pair.side(which);
+        let own: Vec<(Lines, HunkId)> = pair.text.hunks_in(which, program, function);
+        for (lines, id) in own {
+            let hunk = &pair.text.hunks[id.0 as usize];
+            let other = match which {
+                Which::Base => hunk.head.count,
+                Which::Head => hunk.base.count,
+            };
+            let has_code = || {
+                program.function(function).sites().any(|site| {
+                    let within = |place: Place| {
+                        let place = pair.text.canonical(which, place);
+                        place.file == lines.file && lines.contains(place.line)
+                    };
+                    !program.instruction(site).is_terminator()
+                        && program.place(site).is_some_and(within)
+                        && is_taken_from_a_line_left(pair, which, site)
+                })
+            };
+            if other > 0 || hunks.iter().any(|own| own.contains(&id)) || !has_code() {
+                continue;
+            }
+            let distance = |edit: Edit| {
+                let places = located(pair, edit).into_iter();
+                let own = places.filter(|(side, _)| *side == which);
+                own.map(|(_, place)| lines.distance(place.line)).min()
+            };
+            let near = (0..edits.len()).filter_map(|at| Some((distance(edits[at].0)?, at)));
+            if let Some((_, at)) = near.min() {
+                hunks[at].push(id);
+            }
+        }
+    }
+}
+
+/// Whether an instruction corresponds to one of a line that both versions have.
+fn is_taken_from_a_line_left(pair: &Pair<'_>, which: Which, site: Site) -> bool {
+    let (other, partner) = match which {
+        Which::Base => (Which::Head, pair.sites.head(site)),
+        Which::Head => (Which::Base, pair.sites.base(site)),
+    };
+    let place = partner.and_then(|partner| pair.side(other).0.place(partner));
+    place.is_some_and(|place| pair.text.hunk_at(other, place).is_none())
 }
 
 /// Hunks in the lines of a call behind its first one: its arguments may go on

@@ -16,6 +16,7 @@ mod globals;
 mod grouping;
 mod keys;
 pub mod quiet;
+mod records;
 pub mod region;
 mod sequence;
 mod source;

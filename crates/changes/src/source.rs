@@ -7,6 +7,7 @@ use changeling_program::{DebugValue, File, FileId, FunctionId, Place, Program, S
 
 use crate::functions::Match;
 use crate::keys::hash;
+use crate::records::names_around;
 use crate::sequence::matching;
 use crate::{Hunk, HunkId, Lines};
 
@@ -25,6 +26,8 @@ pub struct Text {
     head: Version,
     /// Names that changed lines outside of functions define or mention.
     names: Vec<(HunkId, Names)>,
+    /// Structures that changed lines are part of.
+    records: Vec<(HunkId, HashSet<String>)>,
 }
 
 struct Version {
@@ -53,6 +56,7 @@ impl Text {
             base: Version::new(base, &sources.base),
             head: Version::new(head, &sources.head),
             names: Vec::new(),
+            records: Vec::new(),
         };
         for (left, right) in pair_files(base, head, &text, matches) {
             for (base_lines, head_lines) in differences(
@@ -169,6 +173,29 @@ impl Text {
                 .next()
         };
         named(true).or_else(|| named(false))
+    }
+
+    /// Hunks that change the structure with a name.
+    pub fn hunks_of_record(&self, name: &str) -> impl Iterator<Item = HunkId> + '_ {
+        let own = self
+            .records
+            .iter()
+            .filter(|(_, names)| names.contains(name));
+        let ids: HashSet<HunkId> = own.map(|&(id, _)| id).collect();
+        ids.into_iter()
+    }
+
+    /// Hunks that change a structure which the line mentions.
+    pub fn hunks_of_records_at(&self, which: Which, place: Place) -> Vec<HunkId> {
+        let place = self.canonical(which, place);
+        let lines = self.version(which).lines.get(&place.file);
+        let at = (place.line as usize).checked_sub(1);
+        let line = lines.and_then(|lines| lines.get(at?));
+        let own = line.map_or("", String::as_str);
+        words(own)
+            .filter(|word| !COMMON.contains(word))
+            .flat_map(|word| self.hunks_of_record(word))
+            .collect()
     }
 
     /// The only changed declaration outside of functions, if there is just one.
@@ -331,7 +358,7 @@ impl Text {
             }
         }
         let bodies = sides.map(|(which, program)| self.bodies(which, program));
-        let mut names = Vec::new();
+        let (mut names, mut records) = (Vec::new(), Vec::new());
         for (index, hunk) in self.hunks.iter().enumerate().filter(|&(n, _)| !inside[n]) {
             let id = HunkId(index as u32);
             let versions = [(&self.base, hunk.base), (&self.head, hunk.head)];
@@ -340,10 +367,12 @@ impl Text {
                 // What a function that only one version has mentions says nothing.
                 let outer = (lines.first..lines.first + lines.count)
                     .filter(|line| !bodies.contains(&(lines.file, *line)));
+                let around = outer.clone().map(|line| names_around(text, line));
+                records.extend(around.filter(|n| !n.is_empty()).map(|n| (id, n)));
                 names.extend(outer.filter_map(|line| Some((id, names_at(text, line)?))));
             }
         }
-        self.names = names;
+        (self.names, self.records) = (names, records);
     }
 }
 

@@ -319,6 +319,73 @@ fn a_new_field_leads_to_the_code_that_knows_the_layout() {
     );
 }
 
+/// The code that knows the layout mentions neither the new field nor the structure.
+#[test]
+fn a_new_field_is_found_by_the_structure_around_it() {
+    let base = "\
+#include <stdio.h>
+typedef struct
+{
+  int verbose;
+  /* what to do */
+  int mode;
+} Flags;
+static int chosen(Flags *flags) {
+  return flags->mode;
+}
+int main(int argc, char **argv) {
+  Flags own = {argc, argc + 1};
+  printf(\"%d\\n\", chosen(&own) + own.verbose);
+  return 0;
+}
+";
+    let head = base
+        .replacen("  int mode;", "  int quiet;\n  int mode;", 1)
+        .replacen("{argc, argc", "{argc, 0, argc", 1)
+        .replacen("typedef", "extern int other;\ntypedef", 1);
+    let pair = Pair::new(base, &head);
+    let changes = pair.set.changes.iter();
+    let chosen = pair.head.function_named("chosen");
+    let own: Vec<_> = changes
+        .filter(|change| change.head.function == chosen)
+        .map(|change| pair.head_lines(change))
+        .collect();
+    assert_eq!(own, [(7, 1)]);
+}
+
+/// In the code, the new first assignment is the old one: both clear the field behind `mode`.
+#[test]
+fn an_assignment_among_others_that_are_alike_is_a_change() {
+    let base = "\
+#include <stdio.h>
+#include <stdlib.h>
+typedef struct {
+  int mode;
+  int error;
+} Flags;
+int main(int argc, char **argv) {
+  Flags *flags = malloc(sizeof(Flags));
+  flags->mode = argc;
+  flags->error = 0;
+  printf(\"%d\\n\", flags->error + flags->mode);
+  return 0;
+}
+";
+    let head = base
+        .replacen("  int error;", "  int quiet;\n  int error;", 1)
+        .replacen(
+            "  flags->error = 0;",
+            "  flags->quiet = 0;\n  flags->error = 0;",
+            1,
+        );
+    let pair = Pair::new(base, &head);
+    let changes = pair.set.changes.iter();
+    let mut lines: Vec<_> = changes.map(|change| pair.head_lines(change)).collect();
+    lines.sort_unstable();
+    assert_eq!(lines, [(5, 1), (11, 1)]);
+    assert_eq!(pair.set.quiet_hunks().count(), 0);
+}
+
 #[test]
 fn a_new_parameter_changes_body_and_calls() {
     let head = BASE

@@ -86,6 +86,11 @@ pub struct RunFacts<'a> {
 pub trait Guide: Send {
     fn advise(&mut self, flip: &Flip) -> Advice;
 
+    /// Another bucket in which a flip that is worth trying should wait, too, with its rank there.
+    fn also(&mut self, _flip: &Flip) -> Option<(Bucket, u32)> {
+        None
+    }
+
     fn learn(&mut self, _run: &RunFacts<'_>) {}
 
     /// A path enters a watched block.

@@ -9,17 +9,24 @@ use crate::path::TestKind;
 use crate::runner::Side;
 use crate::state::State;
 use crate::tree::{NodeId, RunId, WayState};
+use std::collections::HashSet;
+
+/// Rank of what is tried with the bytes of a run that entered a change.
+const CARRIED: u32 = 4;
 
 impl State {
     /// Asks the guide about everything that waits once more.
     pub fn rank_again(&mut self) {
         let seed = self.frontier.fork();
         let old = std::mem::replace(&mut self.frontier, seed);
+        let mut offered = HashSet::new();
         for (bucket, rank, task) in old.into_tasks() {
             match task {
                 // What was put off is as hard as before, whatever the guide thinks of it.
                 Task::Flip { node, way } if bucket != Bucket::Hard => {
-                    self.offer(node, way as usize, Some(bucket));
+                    if offered.insert((node, way)) {
+                        self.offer(node, way as usize, Some(bucket));
+                    }
                 }
                 task => self.frontier.push(bucket, rank, 0, task),
             }
@@ -77,15 +84,16 @@ impl State {
             }
             current = node;
         }
-        let bucket = if self.entered_change(run) {
-            Bucket::Use
+        // Not before what comes of differences in the same bucket.
+        let (bucket, rank) = if self.entered_change(run) {
+            (Bucket::Use, CARRIED)
         } else {
-            Bucket::Explore
+            (Bucket::Explore, 0)
         };
         for (node, way) in offers.into_iter().rev() {
             let task = Task::Carry { node, way, run };
             let novelty = self.novelty(&task);
-            self.frontier.push(bucket, 0, novelty, task);
+            self.frontier.push(bucket, rank, novelty, task);
         }
     }
 
@@ -125,8 +133,12 @@ impl State {
                 if bucket == Some(Bucket::Reach) {
                     self.nearest = self.nearest.min(rank);
                 }
-                self.frontier
-                    .push(bucket.unwrap_or(usual), rank, novelty, task);
+                let bucket = bucket.unwrap_or(usual);
+                self.frontier.push(bucket, rank, novelty, task);
+                // Whichever comes first takes it.
+                if let Some((other, rank)) = self.guide.also(&flip).filter(|(b, _)| *b != bucket) {
+                    self.frontier.push(other, rank, novelty, task);
+                }
                 return;
             }
             Advice::Discard(rule) => (WayState::Discarded, rule),

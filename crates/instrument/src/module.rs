@@ -39,6 +39,9 @@ function(sroa<preserve-cfg>,early-cse,scalarizer<load-store>,break-crit-edges)";
 const AFTER: &str = "default<O1>";
 /// How large, as LLVM counts, such a function may be.
 const INLINED: u32 = 325;
+/// A function of more blocks is not optimised: what that takes grows with the square of their
+/// number.
+const MOST_BLOCKS: usize = 5000;
 /// What the mark of a block adds to that: a call with one argument.
 const MARK_SIZE: u32 = 30;
 
@@ -238,6 +241,10 @@ fn trace_functions(ir: Ir, linked: &Models, copies: &Copies) {
     let slots = Slots::declare(ir);
     let globals = ir.globals();
     let mut generator = Generator::new(ir);
+    let sizes: Vec<(Value, usize)> = functions
+        .iter()
+        .map(|function| (*function, function.blocks().len()))
+        .collect();
     for &function in &functions {
         let mut pass = Pass {
             ir,
@@ -259,6 +266,11 @@ fn trace_functions(ir: Ir, linked: &Models, copies: &Copies) {
         pass.run();
     }
     backtraces::leave_unoptimised(ir, &unlabelled);
+    for (function, blocks) in sizes {
+        if blocks > MOST_BLOCKS {
+            ir.leave_unoptimised(function);
+        }
+    }
     define_tables(ir, &globals);
     define_number(ir, "__chg_untraced_input", 32, linked.is_read_past as u64);
 }

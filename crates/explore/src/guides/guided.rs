@@ -1,9 +1,11 @@
 //! The guide that a search asks, made of the parts that were chosen.
 
+use super::branches::Tests;
 use super::chains::Chains;
 use super::choice::{Choice, Order, Part};
 use super::context::{Contexts, Meaning};
-use super::plan::{GoalId, Guard, Key, Place, Plan, Situation};
+use super::log::{Log, Step};
+use super::plan::{GoalId, Key, Place, Plan, Situation};
 use super::prune::Horizon;
 use crate::frontier::{Bucket, Random};
 use crate::guide::{Advice, Context, Flip, Guide, Rule, RunFacts};
@@ -11,7 +13,6 @@ use crate::merge::Owner;
 use crate::path::TestKind;
 use crate::runner::Side;
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// What is known before the search.
 pub struct Tables {
@@ -48,18 +49,33 @@ pub struct Target {
     pub goal: GoalId,
     /// Numbers of the blocks any of which will do.
     pub blocks: Vec<u32>,
-    pub is_meeting: bool,
+    pub aim: Aim,
+}
+
+/// What a target is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aim {
+    /// Something that was changed.
+    Change,
+    /// A side of a branch that was changed, in either version: on one of them the versions part.
+    Side,
+    /// A place where changes meet.
+    Meeting,
 }
 
 /// Runs that a target gets before the next one has its turn.
 const TURN: u32 = 32;
 /// Runs after which a target is not aimed at any more.
 const PATIENCE: u32 = 1024;
+/// The same for a side of a changed branch, which may be impossible to take.
+const PATIENCE_WITH_SIDES: u32 = 96;
 /// Ranks of flips that lead to other targets than the one whose turn it is.
 const LATER: u32 = 1 << 29;
 
-/// Added to the ranks of flips before a change.
-const BEFORE: u32 = 4;
+/// Ranks of flips behind a change, and before one that was entered later. Those behind a place where
+/// the versions differ have none.
+const BEHIND: u32 = 4;
+const BEFORE: u32 = 8;
 /// Ranks of flips that lead to what the inputs given have run.
 const COVERED: u32 = 8;
 
@@ -70,6 +86,8 @@ pub struct Guided {
     situations: HashMap<(usize, Context), Situation>,
     /// Targets that no run has reached, by number; the first has its turn.
     pub(super) missing: Vec<usize>,
+    /// The same for sides of changed branches, which come after all changes.
+    sides: Vec<usize>,
     /// Runs in which each target had its turn.
     spent: Vec<u32>,
     turn: u32,
@@ -106,8 +124,11 @@ impl Guided {
         let aims = choice.has(Part::Reach)
             || matches!(choice.order, Some(Order::Distance | Order::Isolation));
         let mut missing: Vec<usize> = (0..tables.targets.len()).collect();
-        // Places where changes meet are looked for once a change has run.
-        missing.retain(|at| aims && !tables.targets[*at].is_meeting);
+        let aim = |at: &usize| tables.targets[*at].aim;
+        let mut sides = missing.clone();
+        sides.retain(|at| aims && choice.order.is_none() && aim(at) == Aim::Side);
+        // The others are looked for once a change has run.
+        missing.retain(|at| aims && aim(at) == Aim::Change);
         let prunes = choice.has(Part::Prune) && tables.complete;
         let tests = tables.sides.each_ref().map(|side| Tests::new(&side.plan));
         Guided {
@@ -117,6 +138,7 @@ impl Guided {
             contexts,
             situations: HashMap::new(),
             missing,
+            sides,
             turn: 0,
             epoch: 0,
             random: Random::new(seed),
@@ -183,13 +205,14 @@ impl Guided {
         })
     }
 
-    /// How many blocks in which something was changed have run.
-    fn changed_blocks(&self, contexts: [Context; 2]) -> u32 {
-        let most = Side::BOTH.into_iter().map(|side| {
+    /// How many blocks in which something was changed have not run.
+    fn blocks_left(&self, contexts: [Context; 2]) -> u32 {
+        let left = Side::BOTH.into_iter().map(|side| {
             let at = side.index();
-            self.contexts[at].get(contexts[at]).ran.len()
+            let all = self.tables.sides[at].meaning.changed.len();
+            all.saturating_sub(self.contexts[at].get(contexts[at]).ran.len())
         });
-        most.max().unwrap_or(0).min(u8::MAX.into()) as u32
+        left.min().unwrap_or(0).min(u8::MAX.into()) as u32
     }
 
     /// Whether no difference can come from a flip: nothing that was changed can run after it, in
@@ -245,7 +268,10 @@ impl Guided {
         let shown = self.sequences.get(&sequence) == Some(&true);
         let targets = 0..self.tables.targets.len();
         let next = targets.filter_map(|target| {
-            let node = self.tables.targets[target].node;
+            let Target { node, aim, .. } = self.tables.targets[target];
+            if aim == Aim::Side {
+                return None;
+            }
             if node == last || !self.tables.sides[at].chains.can_follow(last, node) {
                 return None;
             }
@@ -295,10 +321,10 @@ impl Guided {
         }
         // What a change did may show up behind it, and the more so the more of it ran; what was
         // decided before it may let it do something else.
-        for (contexts, before) in [(flip.contexts, 0), (flip.ends, BEFORE)] {
+        for (contexts, place) in [(flip.contexts, BEHIND), (flip.ends, BEFORE)] {
             if self.entered_change(contexts) {
                 return Advice::Try {
-                    rank: before + u32::from(u8::MAX) - self.changed_blocks(contexts),
+                    rank: place + self.blocks_left(contexts),
                     bucket: Some(Bucket::Use),
                 };
             }
@@ -309,74 +335,51 @@ impl Guided {
         }
     }
 
-    /// Notes how near the runs have come.
-    fn note_progress(&mut self) {
-        let now = self.nearest;
-        let mut log = self.log.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if log.last().is_none_or(|step| now < step.left) && now != u32::MAX {
-            log.push(Step {
-                run: self.runs,
-                left: now,
-            });
-        }
+    /// The target whose turn it is.
+    fn current(&self) -> Option<usize> {
+        let first = self.missing.first().or(self.sides.first());
+        first.copied()
     }
-}
 
-/// How near the runs of a search came to its target, to be read beside it.
-#[derive(Clone, Debug, Default)]
-pub struct Log(Arc<Mutex<Vec<Step>>>);
-
-/// A run that came nearer than those before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
-    pub run: u64,
-    /// Goals that were left, the target included.
-    pub left: u32,
-}
-
-impl Log {
-    pub fn steps(&self) -> Vec<Step> {
-        let steps = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        steps.clone()
-    }
-}
-
-/// Which branches of interest runs have come to, and which of them test the input.
-#[derive(Default)]
-struct Tests {
-    /// By block: a run has come there.
-    executed: HashMap<u32, bool>,
-    symbolic: HashSet<u32>,
-    /// Branches of interest.
-    guards: HashSet<u32>,
-}
-
-impl Tests {
-    fn new(plan: &Plan) -> Tests {
-        let guards = plan.goals.iter().flat_map(|goal| &goal.guards);
-        Tests {
-            executed: guards.clone().map(|guard| (guard.block, false)).collect(),
-            symbolic: HashSet::new(),
-            guards: guards.map(|guard| guard.branch).collect(),
+    /// What has run need not be aimed at any more.
+    fn retire(&mut self, coverage: [&[u8]; 2]) {
+        let targets = &self.tables.targets;
+        let left = |at: &usize| {
+            let target = &targets[*at];
+            let coverage = coverage[target.side.index()];
+            let ran = |block: &u32| coverage.get(*block as usize).is_some_and(|byte| *byte != 0);
+            !target.blocks.iter().any(ran)
+        };
+        let before = self.missing.len() + self.sides.len();
+        self.missing.retain(left);
+        self.sides.retain(left);
+        if self.missing.len() + self.sides.len() != before {
+            self.epoch += 1;
+            self.turn = 0;
         }
     }
 
-    fn is_stuck(&self, guard: &Guard) -> bool {
-        self.executed[&guard.block] && !self.symbolic.contains(&guard.branch)
-    }
-
-    /// Whether something new was learnt.
-    fn cover(&mut self, coverage: &[u8]) -> bool {
-        let mut is_new = false;
-        for (block, executed) in &mut self.executed {
-            let ran = coverage.get(*block as usize).is_some_and(|byte| *byte != 0);
-            is_new |= ran && !std::mem::replace(executed, *executed || ran);
+    fn take_turns(&mut self) {
+        let (list, patience) = if self.missing.is_empty() {
+            (&mut self.sides, PATIENCE_WITH_SIDES)
+        } else {
+            (&mut self.missing, PATIENCE)
+        };
+        let Some(&first) = list.first() else {
+            return;
+        };
+        self.turn += 1;
+        self.spent[first] += 1;
+        let spent = self.spent[first];
+        if spent >= patience {
+            list.remove(0);
+        } else if list.len() > 1 && self.turn >= TURN.max(spent / 4) {
+            list.rotate_left(1);
+        } else {
+            return;
         }
-        is_new
-    }
-
-    fn see(&mut self, site: u32) -> bool {
-        self.guards.contains(&site) && self.symbolic.insert(site)
+        self.epoch += 1;
+        self.turn = 0;
     }
 }
 
@@ -451,6 +454,15 @@ impl Guide for Guided {
         self.towards_targets(flip)
     }
 
+    fn also(&mut self, flip: &Flip) -> Option<(Bucket, u32)> {
+        if flip.owner != Owner::Both || flip.after_difference || !self.missing.is_empty() {
+            return None;
+        }
+        let &side = self.sides.first()?;
+        let rank = self.rank(side, flip)?;
+        Some((Bucket::Reach, rank.min(LATER - 1)))
+    }
+
     fn learn(&mut self, run: &RunFacts<'_>) {
         let entered = self.entered_change(run.contexts);
         for side in Side::BOTH {
@@ -460,7 +472,10 @@ impl Guide for Guided {
             }
         }
         self.runs += 1;
-        self.note_progress();
+        if self.nearest != u32::MAX {
+            let (run, left) = (self.runs, self.nearest);
+            self.log.note(Step { run, left });
+        }
         if run.given && self.choice.has(Part::Incremental) {
             for (suite, coverage) in self.suite.iter_mut().zip(run.coverage) {
                 let executed = (0u32..).zip(coverage).filter(|(_, byte)| **byte != 0);
@@ -476,32 +491,8 @@ impl Guide for Guided {
         }
         // Marks that are missing could be those of changes.
         self.mistaken |= run.marks_cut || run.differs && (!entered || run.discarded);
-        let targets = &self.tables.targets;
-        let before = self.missing.len();
-        self.missing.retain(|at| {
-            let target = &targets[*at];
-            let coverage = run.coverage[target.side.index()];
-            let ran = |block: &u32| coverage.get(*block as usize).is_some_and(|byte| *byte != 0);
-            !target.blocks.iter().any(ran)
-        });
-        if self.missing.len() != before {
-            self.epoch += 1;
-            self.turn = 0;
-        }
-        let Some(&first) = self.missing.first() else {
-            return;
-        };
-        self.turn += 1;
-        self.spent[first] += 1;
-        if self.spent[first] >= PATIENCE {
-            self.missing.remove(0);
-            self.epoch += 1;
-            self.turn = 0;
-        } else if self.missing.len() > 1 && self.turn >= TURN.max(self.spent[first] / 4) {
-            self.missing.rotate_left(1);
-            self.epoch += 1;
-            self.turn = 0;
-        }
+        self.retire(run.coverage);
+        self.take_turns();
     }
 
     fn enter(&mut self, side: Side, context: Context, block: u32) -> Context {
@@ -523,7 +514,7 @@ impl Guide for Guided {
     }
 
     fn progress(&mut self, contexts: [Context; 2]) -> u32 {
-        let Some(&target) = self.missing.first() else {
+        let Some(target) = self.current() else {
             return u32::MAX;
         };
         let side = self.tables.targets[target].side;
@@ -533,7 +524,7 @@ impl Guide for Guided {
     }
 
     fn best_length(&self, flip: &Flip) -> Option<u64> {
-        let &target = self.missing.first()?;
+        let target = self.current()?;
         let side = self.tables.targets[target].side;
         let at = side.index();
         let situation = self.situations.get(&(target, flip.contexts[at]))?;
@@ -546,7 +537,9 @@ impl Guide for Guided {
         if !self.choice.has(Part::Correlation) || self.choice.order.is_some() {
             return false;
         }
-        let targets = self.missing.iter().map(|at| &self.tables.targets[*at]);
+        let sides = self.sides.iter().take(1);
+        let targets = self.missing.iter().chain(sides);
+        let targets = targets.map(|at| &self.tables.targets[*at]);
         let mut towards = targets.map(|target| {
             let plan = &self.tables.sides[target.side.index()].plan;
             let place = self.place(target.side, flip);

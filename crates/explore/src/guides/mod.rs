@@ -2,6 +2,7 @@
 //! programs and kept in plain tables; what they say is an order of flips, and which of
 //! them cannot bring anything.
 
+mod branches;
 mod chains;
 pub mod choice;
 mod conditions;
@@ -11,6 +12,7 @@ mod distance;
 mod facts;
 mod guided;
 mod literal;
+mod log;
 mod modified;
 mod plan;
 mod planner;
@@ -18,5 +20,6 @@ mod prune;
 mod survey;
 
 pub use choice::{Choice, ChoiceError, Order, Part};
-pub use guided::{Guided, Log, Step};
+pub use guided::Guided;
+pub use log::{Log, Step};
 pub use survey::{Survey, Surveyed, survey};

@@ -7,7 +7,7 @@ use super::context::Meaning;
 use super::definitions::Spot;
 use super::distance::switch_sides;
 use super::facts::{Facts, TooLong};
-use super::guided::{Guided, SideTable, Tables, Target};
+use super::guided::{Aim, Guided, SideTable, Tables, Target};
 use super::modified::Pair;
 use super::plan::Plan;
 use super::planner::Planner;
@@ -102,8 +102,20 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
                     side,
                     goal: planner.target(&spots)?,
                     blocks: blocks.iter().filter_map(|b| facts.number(*b)).collect(),
-                    is_meeting: false,
+                    aim: Aim::Change,
                 });
+            }
+            let sides = changed_sides(&facts, &pair, change, side);
+            for (spot, number) in sides.into_iter().filter(|_| !grouped) {
+                if targets.len() < MOST_TARGETS {
+                    targets.push(Target {
+                        node: change.id.0,
+                        side,
+                        goal: planner.target(&[spot])?,
+                        blocks: vec![number],
+                        aim: Aim::Side,
+                    });
+                }
             }
         }
         let chains = if parts.has(Part::Sequences) && side == Side::Head {
@@ -119,7 +131,7 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
                     side,
                     goal: planner.target(&[Spot { block, side: None }])?,
                     blocks: facts.number(block).into_iter().collect(),
-                    is_meeting: true,
+                    aim: Aim::Meeting,
                 });
             }
         }
@@ -143,7 +155,7 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
                 side,
                 goal: planner.target(&spots)?,
                 blocks: blocks.iter().filter_map(|b| facts.number(*b)).collect(),
-                is_meeting: false,
+                aim: Aim::Change,
             });
         }
         let plan = planner.finish();
@@ -208,6 +220,38 @@ fn aims(pair: &Pair<'_>, change: &Change, side: Side) -> Vec<BlockId> {
         Side::Base if head.is_empty() => pair.doing_blocks(change, Side::Base),
         Side::Base => Vec::new(),
     }
+}
+
+/// Both sides of the branches of a change, each with its coverage byte.
+fn changed_sides(
+    facts: &Facts<'_>,
+    pair: &Pair<'_>,
+    change: &Change,
+    side: Side,
+) -> Vec<(Spot, u32)> {
+    let program = facts.program;
+    let sites = pair.effective(change, side).into_iter();
+    let branches = sites.filter(|site| program.instruction(*site).decides());
+    let sides = branches.flat_map(|site| {
+        let instruction = program.instruction(site);
+        let block = instruction.block;
+        let targets = (0u32..).zip(instruction.successors());
+        targets.map(move |(side, target)| (block, side, target))
+    });
+    let spots = sides.filter_map(|(block, side, target)| {
+        let edge = Spot {
+            block,
+            side: Some(side),
+        };
+        // An edge without a number is the only one into its target.
+        let inside = Spot {
+            block: target,
+            side: None,
+        };
+        let mut spots = [edge, inside].into_iter();
+        spots.find_map(|spot| Some((spot, facts.number_of(spot)?)))
+    });
+    spots.collect()
 }
 
 fn meaning(facts: &Facts<'_>, pair: &Pair<'_>, side: Side, chains: &Chains) -> Meaning {
