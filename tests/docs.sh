@@ -39,7 +39,7 @@ commands() {
 
 failed=0
 tried=0
-for page in run diff graph harness; do
+for page in run diff graph harness guides; do
   while read -r command; do
     case "$command" in
     *"--base v"* | *"--base main"* | *"--base-dir"*) command="${command/ --build \'make\' --program prog/} --build make --program prog" ;;

@@ -17,7 +17,13 @@ pub struct Graphs {
 
 impl Graphs {
     pub fn new(program: &Program) -> Graphs {
-        let pointers = Pointers::new(program);
+        Graphs::unless(program, &|| false).expect("nothing stops it")
+    }
+
+    /// `None` if it was told to stop. Graphs of large programs take long, mostly for what
+    /// pointers point to.
+    pub fn unless(program: &Program, stop: &dyn Fn() -> bool) -> Option<Graphs> {
+        let pointers = Pointers::unless(program, stop)?;
         let calls = Calls::new(program, &pointers);
         let flow = Flow::new(program, &calls);
         let control = program
@@ -28,12 +34,12 @@ impl Graphs {
                 (!function.is_empty()).then(made)
             })
             .collect();
-        Graphs {
+        (!stop()).then_some(Graphs {
             pointers,
             calls,
             flow,
             control,
-        }
+        })
     }
 
     /// Of a function with a body.

@@ -59,8 +59,8 @@ pub fn prepare(
     }
 }
 
-/// Graphs of large programs take long, and nothing can stop their making; so it happens
-/// beside, and is not waited for too long.
+/// Graphs of large programs take long. Their making stops soon after the time is over, but not at once;
+/// so it happens beside, and is not waited for.
 fn look(
     settings: &Settings,
     versions: &[Version; 2],

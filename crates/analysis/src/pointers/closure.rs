@@ -15,10 +15,10 @@ const MANY_COPIES: usize = 64;
 impl Generator<'_> {
     /// Until nothing is new: function pointers that arrive at calls bring new
     /// constraints, and so do cells that appear in copied memory.
-    pub(super) fn solve(&mut self) {
+    pub(super) fn solve(&mut self, stop: &dyn Fn() -> bool) {
         let mut copied: HashSet<(NodeId, NodeId)> = HashSet::new();
         loop {
-            let arrivals = self.solver.run(&mut self.objects, self.program);
+            let arrivals = self.solver.run(&mut self.objects, self.program, stop);
             let mut progress = false;
             for arrival in arrivals {
                 progress |= self.arrive(arrival);
@@ -27,7 +27,7 @@ impl Generator<'_> {
                 let (to, from) = self.copies[n];
                 progress |= self.copy_memory(to, from, &mut copied);
             }
-            if !progress {
+            if !progress || stop() {
                 return;
             }
         }

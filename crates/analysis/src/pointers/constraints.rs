@@ -92,7 +92,8 @@ impl Layout {
     }
 }
 
-pub fn generate(program: &Program) -> Pointers {
+/// `None` if it was told to stop.
+pub fn generate(program: &Program, stop: &dyn Fn() -> bool) -> Option<Pointers> {
     let layout = Layout::new(program);
     let solver = Solver::new(layout.count);
     let objects = Objects::default();
@@ -110,16 +111,19 @@ pub fn generate(program: &Program) -> Pointers {
     for site in program.sites() {
         generator.instruction(site);
     }
-    generator.solve();
+    generator.solve(stop);
     generator.by_type();
-    generator.solve();
-    Pointers {
+    generator.solve(stop);
+    if stop() {
+        return None;
+    }
+    Some(Pointers {
         layout: generator.layout,
         solver: generator.solver,
         objects: generator.objects,
         callees: generator.callees.into_iter().collect(),
         callbacks: generator.callbacks.into_iter().collect(),
-    }
+    })
 }
 
 pub(super) struct Generator<'p> {

@@ -48,7 +48,12 @@ pub struct Pointers {
 
 impl Pointers {
     pub fn new(program: &Program) -> Pointers {
-        generate(program)
+        Pointers::unless(program, &|| false).expect("nothing stops it")
+    }
+
+    /// `None` if it was told to stop; the longer it runs the more often it asks.
+    pub fn unless(program: &Program, stop: &dyn Fn() -> bool) -> Option<Pointers> {
+        generate(program, stop)
     }
 
     /// Functions that the call at the site can enter through a pointer.

@@ -53,6 +53,9 @@ pub struct Solver {
     changed: bool,
 }
 
+/// So many nodes are looked at before it is asked whether to go on.
+const OFTEN: usize = 4096;
+
 impl Solver {
     /// Nodes from `first_cell` on are cells of memory.
     pub fn new(first_cell: u32) -> Solver {
@@ -178,15 +181,23 @@ impl Solver {
         self.changed = true;
     }
 
-    /// Runs until nothing is new. Returns the function pointers that arrived at
-    /// calls since the last time.
-    pub fn run(&mut self, objects: &mut Objects, program: &Program) -> Vec<Arrival> {
+    /// Runs until nothing is new, or it is told to stop. Returns the function pointers that
+    /// arrived at calls since the last time.
+    pub fn run(
+        &mut self,
+        objects: &mut Objects,
+        program: &Program,
+        stop: &dyn Fn() -> bool,
+    ) -> Vec<Arrival> {
         let mut arrivals = Vec::new();
         while std::mem::replace(&mut self.changed, false) {
             for node in self.collapse_cycles() {
                 self.propagate(node);
             }
             for index in 0..self.leader.len() {
+                if index % OFTEN == 0 && stop() {
+                    return arrivals;
+                }
                 let node = NodeId(index as u32);
                 if self.leader[index] == node {
                     self.apply(node, objects, program, &mut arrivals);

@@ -31,6 +31,10 @@ pub struct Facts<'p> {
 #[error("looking at the program takes too long")]
 pub struct TooLong;
 
+pub fn is_over(deadline: Option<Instant>) -> bool {
+    deadline.is_some_and(|deadline| Instant::now() > deadline)
+}
+
 impl<'p> Facts<'p> {
     pub fn new(
         program: &'p Program,
@@ -70,9 +74,9 @@ impl<'p> Facts<'p> {
     }
 
     pub fn check_time(&self) -> Result<(), TooLong> {
-        match self.deadline {
-            Some(deadline) if Instant::now() > deadline => Err(TooLong),
-            _ => Ok(()),
+        match is_over(self.deadline) {
+            true => Err(TooLong),
+            false => Ok(()),
         }
     }
 

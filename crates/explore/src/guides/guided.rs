@@ -212,7 +212,7 @@ impl Guided {
             let all = self.tables.sides[at].meaning.changed.len();
             all.saturating_sub(self.contexts[at].get(contexts[at]).ran.len())
         });
-        left.min().unwrap_or(0).min(u8::MAX.into()) as u32
+        left.sum::<usize>().min(u8::MAX.into()) as u32
     }
 
     /// Whether no difference can come from a flip: nothing that was changed can run after it, in

@@ -6,7 +6,7 @@ use super::choice::{Choice, Order, Part};
 use super::context::Meaning;
 use super::definitions::Spot;
 use super::distance::switch_sides;
-use super::facts::{Facts, TooLong};
+use super::facts::{Facts, TooLong, is_over};
 use super::guided::{Aim, Guided, SideTable, Tables, Target};
 use super::modified::Pair;
 use super::plan::Plan;
@@ -68,7 +68,7 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
     for side in Side::BOTH {
         let at = side.index();
         let program = survey.programs[at];
-        let graphs = Graphs::new(program);
+        let graphs = Graphs::unless(program, &|| is_over(survey.deadline)).ok_or(TooLong)?;
         let facts = Facts::new(program, &graphs, survey.sites[at], survey.deadline)?;
         let live = graphs.calls.reachable(program, &Graphs::starts(program));
         let mut planner = Planner::new(&facts, survey.choice.has(Part::Subgoals));
