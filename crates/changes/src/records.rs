@@ -5,24 +5,30 @@ use std::collections::HashSet;
 /// Declarations of more lines are not looked through.
 const LONGEST: usize = 2000;
 
-/// Names by which the structure around a line may be known: what stands before its opening brace,
-/// and behind its closing one. Empty if there is none around it.
-pub fn names_around(text: &[String], line: u32) -> HashSet<String> {
-    let Some(at) = (line as usize).checked_sub(1).filter(|at| *at < text.len()) else {
-        return HashSet::new();
-    };
-    let Some((first, head)) = opening(text, at) else {
-        return HashSet::new();
-    };
+/// The structure around a line.
+pub struct Record {
+    /// By which it may be known: what stands before its opening brace, and behind its closing one.
+    pub names: HashSet<String>,
+    /// The line is behind the opening brace, so it is about a field. What has all in one line may be
+    /// a declaration for the sake of form.
+    pub inside: bool,
+}
+
+pub fn record_around(text: &[String], line: u32) -> Option<Record> {
+    let at = (line as usize)
+        .checked_sub(1)
+        .filter(|at| *at < text.len())?;
+    let (first, head) = opening(text, at)?;
     let mut names: HashSet<String> = words(&head).map(str::to_owned).collect();
     let keywords = ["struct", "union", "class", "enum"];
     if !keywords.iter().any(|keyword| names.contains(*keyword)) {
-        return HashSet::new();
+        return None;
     }
     if let Some(tail) = closing(text, first) {
         names.extend(words(&tail).map(str::to_owned));
     }
-    names
+    let inside = first < at;
+    Some(Record { names, inside })
 }
 
 /// The line of the brace that is open at the beginning of a line, or on it, and what stands
@@ -84,11 +90,15 @@ mod tests {
         let text = "int x;\nstruct item {\n  int id;\n  struct { int a; } in;\n  int b;\n};\n\
              typedef struct\n{\n  int flag;\n} Flags, *Pointer;\nint f(void) {\n  g();\n}\n";
         let text: Vec<String> = text.lines().map(str::to_owned).collect();
-        let has = |line: u32, name: &str| names_around(&text, line).contains(name);
-        assert!(names_around(&text, 1).is_empty());
+        let has = |line: u32, name: &str| {
+            let found = record_around(&text, line);
+            found.is_some_and(|record| record.inside && record.names.contains(name))
+        };
+        assert!(record_around(&text, 1).is_none());
         assert!(has(3, "item") && has(5, "item") && !has(9, "item"));
+        assert!(!has(2, "item") && record_around(&text, 2).is_some());
         assert!(has(9, "Flags") && has(9, "Pointer"));
-        assert!(names_around(&text, 12).is_empty());
-        assert!(names_around(&text, 99).is_empty());
+        assert!(record_around(&text, 12).is_none());
+        assert!(record_around(&text, 99).is_none());
     }
 }

@@ -7,7 +7,7 @@ use changeling_program::{DebugValue, File, FileId, FunctionId, Place, Program, S
 
 use crate::functions::Match;
 use crate::keys::hash;
-use crate::records::names_around;
+use crate::records::{Record, record_around};
 use crate::sequence::matching;
 use crate::{Hunk, HunkId, Lines};
 
@@ -27,7 +27,7 @@ pub struct Text {
     /// Names that changed lines outside of functions define or mention.
     names: Vec<(HunkId, Names)>,
     /// Structures that changed lines are part of.
-    records: Vec<(HunkId, HashSet<String>)>,
+    records: Vec<(HunkId, Record)>,
 }
 
 struct Version {
@@ -175,14 +175,20 @@ impl Text {
         named(true).or_else(|| named(false))
     }
 
-    /// Hunks that change the structure with a name.
+    /// Hunks that change the structure with a name: its fields, if there are such.
     pub fn hunks_of_record(&self, name: &str) -> impl Iterator<Item = HunkId> + '_ {
-        let own = self
-            .records
-            .iter()
-            .filter(|(_, names)| names.contains(name));
-        let ids: HashSet<HunkId> = own.map(|&(id, _)| id).collect();
-        ids.into_iter()
+        let ids = |inside: bool| -> HashSet<HunkId> {
+            let records = self.records.iter();
+            let own = records.filter(|(_, record)| record.names.contains(name));
+            let own = own.filter(|(_, record)| record.inside == inside);
+            own.map(|(id, _)| *id).collect()
+        };
+        let fields = ids(true);
+        let found = match fields.is_empty() {
+            true => ids(false),
+            false => fields,
+        };
+        found.into_iter()
     }
 
     /// Hunks that change a structure which the line mentions.
@@ -367,8 +373,8 @@ impl Text {
                 // What a function that only one version has mentions says nothing.
                 let outer = (lines.first..lines.first + lines.count)
                     .filter(|line| !bodies.contains(&(lines.file, *line)));
-                let around = outer.clone().map(|line| names_around(text, line));
-                records.extend(around.filter(|n| !n.is_empty()).map(|n| (id, n)));
+                let around = outer.clone().filter_map(|line| record_around(text, line));
+                records.extend(around.map(|record| (id, record)));
                 names.extend(outer.filter_map(|line| Some((id, names_at(text, line)?))));
             }
         }
@@ -516,7 +522,10 @@ fn names_of(line: &str) -> Option<Names> {
         .any(|start| trimmed.starts_with(start));
     // Of a function that is declared only the name counts, not its parameters.
     let declared = match line.find(['(', ')', '=']) {
-        Some(at) if line[at..].starts_with('(') => words(&line[..at]).last(),
+        // A macro such as `OF` may stand between.
+        Some(at) if line[at..].starts_with('(') => words(&line[..at])
+            .filter(|word| word.contains(char::is_lowercase))
+            .last(),
         Some(at) if line[at..].starts_with(')') => return None,
         _ => None,
     };
