@@ -47,8 +47,13 @@ fn guides_lead_through_a_state_machine() {
     });
     let shown: Vec<(usize, String)> = shown.collect();
     assert!(shown.len() >= 6);
+    // What lies between the goals may come in another order.
+    let mut inputs = inputs.iter();
     for (number, input) in shown {
-        assert_eq!(inputs[number - 1], input, "docs/guides.md, run {number}");
+        assert!(
+            inputs.any(|ran| *ran == input),
+            "docs/guides.md, run {number}"
+        );
     }
 }
 
