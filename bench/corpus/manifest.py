@@ -45,6 +45,9 @@ class Program:
             for data in self.data.get(kind, []):
                 check_keys(self, kind, data)
         check_keys(self, "load", self.data.get("load", {}))
+        for place in [self, *self.pairs]:
+            for seed in place.seeds:
+                check_fits(self, place.inputs, seed)
 
     @property
     def is_package(self):
@@ -122,6 +125,27 @@ def check_keys(program, kind, data):
     unknown = set(data) - KEYS[kind]
     if unknown:
         raise Mistake(f"{program.folder}/program.toml: unknown key `{min(unknown)}` in {kind}")
+
+
+def raw(text):
+    """The bytes of a seed: text, or hexadecimal behind `hex:`."""
+    return bytes.fromhex(text[4:]) if text.startswith("hex:") else text.encode()
+
+
+def check_fits(program, inputs, seed):
+    """A seed that is longer than what the search ranges over would be cut."""
+    args = list(seed.get("args", []))
+    for data in inputs:
+        if "stdin" in data:
+            text, most = seed.get("stdin", ""), data["stdin"]
+        elif "file" in data:
+            text, most = seed.get("files", {}).get(data["file"], ""), data["size"]
+        elif "sym-arg" in data:
+            text, most = args.pop(0) if args else "", data["sym-arg"]
+        else:
+            continue
+        if len(raw(text)) > most:
+            raise Mistake(f"{program.folder}/program.toml: the seed {text!r} has more than {most} bytes")
 
 
 def read_all(names):

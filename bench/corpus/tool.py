@@ -8,14 +8,10 @@ import subprocess
 import tempfile
 import time
 
+from manifest import raw
 from sources import ROOM, tree
 
 CACHE = ROOM / "cache"
-
-
-def raw(text):
-    """The bytes of a seed: text, or hexadecimal behind `hex:`."""
-    return bytes.fromhex(text[4:]) if text.startswith("hex:") else text.encode()
 
 
 def build_options(program):

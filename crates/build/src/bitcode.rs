@@ -76,6 +76,7 @@ pub fn build_bitcode(
         linked: &linked,
         harness,
         link: &link,
+        extra: &[],
         place: &path.display().to_string(),
     };
     compilation.run(&work)?;
@@ -101,6 +102,8 @@ pub struct Compilation<'a> {
     /// It needs a `main` that calls the harness.
     pub harness: bool,
     pub link: &'a [String],
+    /// Further flags of the compiler.
+    pub extra: &'a [&'a str],
     /// How messages call it.
     pub place: &'a str,
 }
@@ -110,6 +113,9 @@ impl Compilation<'_> {
         let mut command = Tool::Clang.command()?;
         command
             .args(["-O1", "-w", "-Qunused-arguments"])
+            // For C++ behind a driver for C; others do not use it.
+            .arg("-fsanitize-link-c++-runtime")
+            .args(self.extra)
             .arg(self.linked);
         if self.harness {
             let source = assets::write_once(work.path(), "harness.c", assets::HARNESS)?;

@@ -105,6 +105,11 @@ impl Build<'_> {
             include: Some(assets::include_directory(cache)?),
             harness: Some(harness.clone()),
             extra,
+            bitcode_extra: options
+                .bitcode_flags()
+                .iter()
+                .map(|flag| flag.to_string())
+                .collect(),
             plain_only: self.plain_only,
         };
         let mut path = OsString::from(&names);

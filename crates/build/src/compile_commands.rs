@@ -46,6 +46,8 @@ pub fn build_database(
         .variants
         .iter()
         .for_each(|variant| request.add(variant.name()));
+    let extra = options.bitcode_flags();
+    extra.iter().for_each(|flag| request.add(flag));
     let request = request.finish();
     if let Some(built) = cache.look_up(&request) {
         return Ok(built);

@@ -88,6 +88,8 @@ pub fn tree_request(
         .variants
         .iter()
         .for_each(|variant| request.add(variant.name()));
+    let extra = options.bitcode_flags();
+    extra.iter().for_each(|flag| request.add(flag));
     Ok(request.finish())
 }
 

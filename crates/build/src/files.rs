@@ -46,6 +46,10 @@ pub fn build_files(
     if options.library {
         request.add("library");
     }
+    options
+        .bitcode_flags()
+        .iter()
+        .for_each(|flag| request.add(flag));
     let request = request.finish();
     if let Some(built) = cache.look_up(&request) {
         return Ok(built);
@@ -89,7 +93,7 @@ impl Program {
         request: &str,
     ) -> Result<Built, BuildError> {
         let work = cache.work()?;
-        let compiled = self.compile(&work)?;
+        let compiled = self.compile(&work, options.bitcode_flags())?;
         let linked = work.path().join("linked.bc");
         link_modules(&compiled.modules, &linked)?;
         let facts = prepare(&linked, &work.entry().join("program.bc"), &self.name())?;
@@ -128,11 +132,12 @@ impl Program {
     }
 
     /// Compiles every source to bitcode.
-    fn compile(&self, work: &Work) -> Result<Compiled, BuildError> {
+    fn compile(&self, work: &Work, extra: &[&str]) -> Result<Compiled, BuildError> {
         let results = parallel::map(&self.units, |index, unit| {
             unit.bitcode(
                 &work.path().join(format!("{index}.bc")),
                 &work.path().join(format!("{index}.d")),
+                extra,
             )
         });
         let mut compiled = Compiled::default();
@@ -263,14 +268,16 @@ enum Part {
 }
 
 impl Unit {
-    fn bitcode(&self, module: &Path, list: &Path) -> Result<Part, BuildError> {
+    fn bitcode(&self, module: &Path, list: &Path, extra: &[&str]) -> Result<Part, BuildError> {
         match self.translation.kind {
             Kind::Assembler => return Ok(Part::Missing("assembler source")),
             Kind::Linkable | Kind::Other => return Ok(Part::Missing("given as a native object")),
             Kind::Source(_) | Kind::Preprocessed(_) | Kind::Bitcode => {}
         }
+        let mut flags = bitcode_flags(&self.translation.flags);
+        flags.extend(extra.iter().map(OsString::from));
         let translation = Translation {
-            flags: bitcode_flags(&self.translation.flags),
+            flags,
             ..self.translation.clone()
         };
         let list = (self.translation.kind != Kind::Bitcode).then_some(list);
@@ -292,10 +299,12 @@ impl Unit {
 
     /// Compiles to bitcode if there is any to be had.
     pub fn module(&self, module: &Path) -> Result<Option<PathBuf>, BuildError> {
-        Ok(match self.bitcode(module, &module.with_extension("d"))? {
-            Part::Bitcode { module, .. } => Some(module),
-            Part::Missing(_) => None,
-        })
+        Ok(
+            match self.bitcode(module, &module.with_extension("d"), &[])? {
+                Part::Bitcode { module, .. } => Some(module),
+                Part::Missing(_) => None,
+            },
+        )
     }
 
     fn object(&self, object: &Path, extra: &[&str]) -> Result<PathBuf, BuildError> {

@@ -10,12 +10,12 @@ use crate::bitcode::{Compilation, libraries};
 use crate::cache::{Cache, ENTRY, Read, Work};
 use crate::digest::Key;
 use crate::error::{BuildError, READ, WRITE};
-use crate::executable::copy;
+use crate::executable::{copy, is_executable};
 use crate::prepare::{Entry, PREPARATION, link_modules, prepare};
 use crate::stand_in::arguments::{bitcode_flags, flags_for};
 use crate::tools::clang_version;
 use crate::translation::{Kind, Translation, dependencies};
-use crate::version::{BuildOptions, Built};
+use crate::version::{BuildOptions, Built, Language, Source};
 use inkwell::GlobalVisibility;
 use inkwell::context::Context;
 use inkwell::module::{Linkage, Module};
@@ -45,6 +45,22 @@ pub fn refuse_rust(options: &BuildOptions) -> Result<(), BuildError> {
     }
 }
 
+/// Why no other variants of a version with a harness can be made: what has no sources is compiled as it is.
+pub fn without_variants(source: &Source, built: &Built) -> Option<&'static str> {
+    let is_taken = match source {
+        Source::Files(files) => files.iter().any(|file| is_executable(file)),
+        Source::Bitcode(_) => true,
+        _ => false,
+    };
+    if is_taken {
+        return Some("it is taken as it is; give its sources");
+    }
+    built
+        .languages
+        .contains(&Language::Rust)
+        .then_some("the stable Rust toolchain has none")
+}
+
 /// Puts a C or C++ harness in front of a version that is built.
 pub fn attach(
     version: &Built,
@@ -69,9 +85,8 @@ pub fn attach(
         .with(&version.key);
     request.add_path(&file);
     options.flags.iter().for_each(|flag| request.add(flag));
-    request.add("variants");
-    let variants = &options.variants;
-    variants.iter().for_each(|v| request.add(v.name()));
+    let extra = options.bitcode_flags();
+    extra.iter().for_each(|flag| request.add(flag));
     let request = request.finish();
     if let Some(built) = cache.look_up(&request) {
         return Ok(built);
@@ -101,6 +116,7 @@ pub fn attach(
         linked: &linked,
         harness: facts.entry == Entry::Harness,
         link: &here,
+        extra,
         place: &name,
     };
     compilation.run(&work).map_err(|error| match error {
@@ -118,13 +134,7 @@ pub fn attach(
         link,
         source_root: version.source_root.clone(),
         variants: Vec::new(),
-        unavailable: variants
-            .iter()
-            .map(|&variant| {
-                let reason = "a version with a harness is compiled from its bitcode";
-                (variant, reason.to_string())
-            })
-            .collect(),
+        unavailable: Vec::new(),
     };
     reads.push(Read::File(version.bitcode.clone()));
     cache.store(&request, reads, work, built)
@@ -146,10 +156,12 @@ fn compile(
     flags.extend(flags_for(&given, kind.language()));
     // Headers of the version come from the version itself, so each has its own.
     flags.extend(["-idirafter".into(), version.source_root.clone().into()]);
+    let mut flags = bitcode_flags(&flags);
+    flags.extend(options.bitcode_flags().iter().map(OsString::from));
     let translation = Translation {
         source: file.to_path_buf(),
         kind,
-        flags: bitcode_flags(&flags),
+        flags,
         directory: directory.clone(),
     };
     let list = module.with_extension("d");

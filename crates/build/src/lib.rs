@@ -41,25 +41,25 @@ pub fn build(source: &Source, options: &BuildOptions) -> Result<Built, BuildErro
         Some(file) if !harness::is_rust(file) => file,
         _ => return build_version(source, options, &cache),
     };
-    let alone = BuildOptions {
-        harness: None,
-        library: true,
-        variants: Vec::new(),
-        ..options.clone()
+    let with_harness = |in_bitcode| {
+        let alone = BuildOptions {
+            harness: None,
+            library: true,
+            variants: Vec::new(),
+            in_bitcode,
+            ..options.clone()
+        };
+        let version = build_version(source, &alone, &cache)?;
+        harness::attach(&version, file, &alone, &cache)
     };
-    let version = build_version(source, &alone, &cache)?;
-    let mut built = harness::attach(&version, file, options, &cache)?;
-    if let Source::Files(_) = source {
-        // Files are compiled with the flags that are asked for; then each variant is a version.
-        for (variant, _) in std::mem::take(&mut built.unavailable) {
-            let extra = variant.flags().iter().map(|flag| flag.to_string());
-            let options = BuildOptions {
-                flags: options.flags.iter().cloned().chain(extra).collect(),
-                variants: Vec::new(),
-                ..options.clone()
-            };
-            let path = build(source, &options)?.plain;
-            built.variants.push(VariantBinary { variant, path });
+    let mut built = with_harness(None)?;
+    for &variant in &options.variants {
+        match harness::without_variants(source, &built) {
+            Some(reason) => built.unavailable.push((variant, reason.into())),
+            None => {
+                let path = with_harness(Some(variant))?.plain;
+                built.variants.push(VariantBinary { variant, path });
+            }
         }
     }
     Ok(built)
@@ -67,9 +67,19 @@ pub fn build(source: &Source, options: &BuildOptions) -> Result<Built, BuildErro
 
 /// Bitcode of the functions that a harness for the version can call, with their debug information.
 pub fn interface(source: &Source, options: &BuildOptions) -> Result<PathBuf, BuildError> {
-    if let Source::Cargo { manifest_dir, .. } = source {
-        let cache = cache::Cache::open(&options.cache)?;
-        return rust::library(manifest_dir, options, &cache);
+    let cache = cache::Cache::open(&options.cache)?;
+    let package = match source {
+        Source::Cargo { manifest_dir, .. } => Some(rust::library(manifest_dir, options, &cache)?),
+        Source::Revision {
+            repo,
+            revision,
+            command,
+            ..
+        } => revision::library(repo, revision, command.as_deref(), options, &cache)?,
+        _ => None,
+    };
+    if let Some(library) = package {
+        return Ok(library);
     }
     let options = BuildOptions {
         library: true,

@@ -7,7 +7,7 @@ use crate::digest::Key;
 use crate::directory::{Tree, tree_request};
 use crate::error::{BuildError, READ};
 use crate::process::{Finished, run};
-use crate::rust::{Layout, Shared, add_harness, build_in, seal};
+use crate::rust::{Layout, Shared, add_harness, build_in, library_in, seal};
 use crate::tools::Tool;
 use crate::version::{BuildOptions, Built};
 use std::path::{Path, PathBuf};
@@ -76,6 +76,29 @@ pub fn build_revision(
         }
         Plan::CompileCommands(_) => Err(BuildError::NoBuildCommand(shown)),
     }
+}
+
+/// Bitcode of the library of a cargo package; `None` if the revision is built another way.
+pub fn library(
+    repo: &Path,
+    revision: &str,
+    command: Option<&str>,
+    options: &BuildOptions,
+    cache: &Cache,
+) -> Result<Option<PathBuf>, BuildError> {
+    let repository = Repository::open(repo)?;
+    let commit = repository.resolve(revision)?;
+    let manifest = format!("{commit}:{}Cargo.toml", repository.prefix.display());
+    if command.is_some() || !repository.git(&["cat-file", "-e", &manifest])?.succeeded() {
+        return Ok(None);
+    }
+    let work = cache.work()?;
+    let source = work.entry().join("source");
+    repository.extract(&commit, revision, &source, &work.path().join("index"))?;
+    let root = source.join(&repository.prefix);
+    seal(&source, &root)?;
+    let layout = Layout::read(&root)?;
+    library_in(&layout, &repository.path, options, cache).map(Some)
 }
 
 struct Repository {

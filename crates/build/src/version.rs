@@ -111,6 +111,15 @@ pub struct BuildOptions {
     pub harness: Option<PathBuf>,
     /// The version may be without a `main`: its functions are asked for.
     pub library: bool,
+    /// The bitcode gets the flags of a variant. A version with a harness is compiled from it.
+    pub in_bitcode: Option<Variant>,
+}
+
+impl BuildOptions {
+    /// Flags for bitcode after those of the user.
+    pub fn bitcode_flags(&self) -> &'static [&'static str] {
+        self.in_bitcode.map_or(&[], Variant::flags)
+    }
 }
 
 impl Default for BuildOptions {
@@ -125,6 +134,7 @@ impl Default for BuildOptions {
             stand_in: None,
             harness: None,
             library: false,
+            in_bitcode: None,
         }
     }
 }

@@ -70,19 +70,21 @@ fn a_static_function_with_a_buffer_and_a_structure() {
     assert!(compiled.success());
 }
 
+fn git(room: &std::path::Path, arguments: &[&str]) {
+    let done = Command::new("git")
+        .args(["-c", "user.name=tests", "-c", "user.email=tests@invalid"])
+        .args(arguments)
+        .current_dir(room)
+        .output()
+        .expect("git");
+    assert!(done.status.success(), "{done:?}");
+}
+
 #[test]
 fn a_function_of_a_tree_and_of_a_revision() {
     let room = tempfile::tempdir().expect("a room");
     let room = room.path();
-    let git = |arguments: &[&str]| {
-        let done = Command::new("git")
-            .args(["-c", "user.name=tests", "-c", "user.email=tests@invalid"])
-            .args(arguments)
-            .current_dir(room)
-            .output()
-            .expect("git");
-        assert!(done.status.success(), "{done:?}");
-    };
+    let git = |arguments: &[&str]| git(room, arguments);
     write(
         room,
         "Makefile",
@@ -122,6 +124,53 @@ fn a_function_of_a_tree_and_of_a_revision() {
         &["trace", ".", "--harness", "h.c", "--stdin", "5", "--check"],
     );
     assert_eq!(code, Some(0), "{out}{error}");
+}
+
+#[test]
+fn what_only_a_sanitizer_sees() {
+    let room = tempfile::tempdir().expect("a room");
+    let room = room.path();
+    let text = "\
+#include <stdlib.h>
+int last(const unsigned char *data, unsigned long n) {
+  if (n < 2) return 0;
+  unsigned char *copy = malloc(2);
+  copy[0] = data[0];
+  copy[1] = data[1];
+  int place = data[0] == 9 ? LARGE : 1;
+  copy[place] = 1;
+  int value = copy[0] != 0;
+  free(copy);
+  return value;
+}
+";
+    let make = "prog: main.c part.c\n\t$(CC) $(CFLAGS) -o $@ main.c part.c\n";
+    let main = "int last(const unsigned char *, unsigned long);\nint main(void) { return last(0, 0); }\n";
+    for (name, large) in [("old", "1"), ("new", "2")] {
+        write(room, &format!("{name}.c"), &text.replace("LARGE", large));
+        write(
+            room,
+            &format!("{name}/part.c"),
+            &text.replace("LARGE", large),
+        );
+        write(room, &format!("{name}/Makefile"), make);
+        write(room, &format!("{name}/main.c"), main);
+    }
+    let harness = "\
+#include <stddef.h>
+int last(const unsigned char *, unsigned long);
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t n) { return last(data, n); }
+";
+    write(room, "h.c", harness);
+    for versions in [["old.c", "new.c"], ["old", "new"]] {
+        let options = ["--harness", "h.c", "--stdin", "2", "--sanitize", "address"];
+        let (code, out, error) = run(
+            room,
+            &[&["run"], &versions[..], &options[..], &["--time", "30s"]].concat(),
+        );
+        assert_eq!(code, Some(1), "{out}{error}");
+        assert!(out.contains("heap-buffer-overflow"), "{out}");
+    }
 }
 
 #[test]
@@ -206,6 +255,13 @@ pub mod text {
         assert_eq!(code, Some(29), "{name}");
         assert!(error.contains(reason), "{error}");
     }
+    let package = room.join("lib");
+    git(&package, &["init", "--quiet", "."]);
+    git(&package, &["add", "Cargo.toml", "src"]);
+    git(&package, &["commit", "--quiet", "-m", "first"]);
+    let (code, out, error) = run(&package, &["harness", "shown", "--revision", "HEAD"]);
+    assert_eq!(code, Some(0), "{out}{error}");
+    assert!(out.contains("lib::text::shown("), "{out}");
     let (code, _, error) = run(room, &["harness", "shwon", "lib"]);
     assert_eq!(code, Some(2));
     assert!(error.contains("lib::text::shown"), "{error}");

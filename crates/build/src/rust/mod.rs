@@ -12,7 +12,7 @@ mod package;
 
 pub use file::build_file;
 pub use layout::{Layout, seal};
-pub use package::{Shared, add_harness, build_in, build_package, library};
+pub use package::{Shared, add_harness, build_in, build_package, library, library_in};
 
 use crate::cache::{ENTRY, Work};
 use crate::error::{BuildError, READ, WRITE};

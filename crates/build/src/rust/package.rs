@@ -164,10 +164,20 @@ pub fn library(
     cache: &Cache,
 ) -> Result<PathBuf, BuildError> {
     let layout = Layout::read(directory)?;
+    library_in(&layout, &layout.workspace, options, cache)
+}
+
+/// The same of a package whose place is known. Versions with the same name share compiled dependencies.
+pub fn library_in(
+    layout: &Layout,
+    name: &Path,
+    options: &BuildOptions,
+    cache: &Cache,
+) -> Result<PathBuf, BuildError> {
     let target = layout.library()?;
     checked_rustc(&layout.package)?;
-    let room = Room::open(cache, &layout.workspace)?;
-    let place = room.fill(&layout, cache)?;
+    let room = Room::open(cache, name)?;
+    let place = room.fill(layout, cache)?;
     let cargo = Cargo {
         room: &room,
         harness: Harness::prepare(&room.path)?,

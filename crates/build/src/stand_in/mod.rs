@@ -201,6 +201,7 @@ impl Call<'_> {
         let output = tempfile::NamedTempFile::new().map_err(|e| e.to_string())?;
         let mut flags = self.settings.compile_flags();
         flags.extend(self.invocation.flags.iter().cloned());
+        flags.extend(self.settings.bitcode_extra.iter().map(OsString::from));
         let directory = std::env::current_dir().map_err(|e| e.to_string())?;
         let translation = Translation {
             source: file.path.clone(),

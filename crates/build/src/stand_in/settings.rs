@@ -17,6 +17,9 @@ pub struct Settings {
     pub harness: Option<PathBuf>,
     /// Flags added to every compilation and link.
     pub extra: Vec<String>,
+    /// Flags added where bitcode is made.
+    #[serde(default)]
+    pub bitcode_extra: Vec<String>,
     /// Only the ordinary outputs are wanted.
     pub plain_only: bool,
 }

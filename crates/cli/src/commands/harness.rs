@@ -78,7 +78,7 @@ fn read(bitcode: &Path, name: &str) -> Result<Signature, Failure> {
 
 /// Rust functions that an example of the package cannot name.
 fn check_callable(signature: &Signature, source: &Source) -> Result<(), Failure> {
-    let in_library = matches!(source, Source::Cargo { .. });
+    let in_library = matches!(source, Source::Cargo { .. } | Source::Revision { .. });
     if signature.language != SourceLanguage::Rust || !in_library || !signature.local {
         return Ok(());
     }
