@@ -204,7 +204,9 @@ impl BuildError {
                 "add a binary or an example to the package".into()
             }
             BuildError::CargoTarget { targets, .. } => format!("choose one of: {}", targets.join(", ")),
-            BuildError::Cargo { .. } => "run `cargo build --release` by hand to see it fail".into(),
+            BuildError::Cargo { output, .. } => unfetched_help(output)
+                .unwrap_or("run `cargo build --release` by hand to see it fail")
+                .into(),
             BuildError::Bitcode { .. } => format!("make it with clang or rustc on LLVM {} or older", crate::tools::LLVM),
             BuildError::RustVersion { .. } => "choose an older stable toolchain with rust-toolchain.toml".into(),
             BuildError::DiskFull { .. } => "free some space, or put the cache elsewhere with --cache".into(),
@@ -266,6 +268,21 @@ fn missing_part_help(output: &str) -> Option<&'static str> {
     } else {
         None
     }
+}
+
+/// Cargo has looked for dependencies and found neither them nor a network.
+fn unfetched_help(output: &str) -> Option<&'static str> {
+    let signs = [
+        "you're using offline mode",
+        "failed to download",
+        "failed to get `",
+        "Could not resolve host",
+        "failed to query replaced source",
+        "spurious network error",
+    ];
+    signs.iter().any(|sign| output.contains(sign)).then_some(
+        "dependencies are not here: `cargo fetch` (or `cargo vendor`) gets them while there is a network",
+    )
 }
 
 fn unknown_revision_help(near: &[String], shallow: bool) -> String {

@@ -270,4 +270,15 @@ fn what_is_missing_on_the_machine_is_named() {
     options.flags = vec!["-lnot_there".into()];
     let error = build(&room.files(&["ok.c"]), &options).unwrap_err();
     assert!(error.help().contains("has the library"), "{}", error.help());
+    let manifest = "[package]\nname = \"a\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[dependencies]\nnot-there-at-all = \"1\"\n";
+    room.write("a/Cargo.toml", manifest);
+    room.write("a/src/main.rs", "fn main() {}\n");
+    let mut options = room.options();
+    options.cargo_arguments = vec!["--offline".into()];
+    let package = Source::Cargo {
+        manifest_dir: room.path().join("a"),
+        target: None,
+    };
+    let error = build(&package, &options).unwrap_err();
+    assert!(error.help().contains("cargo fetch"), "{}", error.help());
 }

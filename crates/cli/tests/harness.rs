@@ -145,7 +145,8 @@ int last(const unsigned char *data, unsigned long n) {
 }
 ";
     let make = "prog: main.c part.c\n\t$(CC) $(CFLAGS) -o $@ main.c part.c\n";
-    let main = "int last(const unsigned char *, unsigned long);\nint main(void) { return last(0, 0); }\n";
+    let main =
+        "int last(const unsigned char *, unsigned long);\nint main(void) { return last(0, 0); }\n";
     for (name, large) in [("old", "1"), ("new", "2")] {
         write(room, &format!("{name}.c"), &text.replace("LARGE", large));
         write(

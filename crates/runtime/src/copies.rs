@@ -1,7 +1,7 @@
 //! Copies of blocks from or to symbolic addresses: pieces that fit a register, one after the other.
 
 use crate::memory::{__chg_rt_load_at, __chg_rt_store_at, read_value};
-use crate::{events, pins, shadow, simplify, texts};
+use crate::{pins, shadow, simplify, texts, windows};
 use trace::event::LossReason;
 use trace::node::{Label, Op};
 
@@ -26,9 +26,7 @@ pub unsafe extern "C" fn __chg_rt_copy_at(
             (to_label, to, LossReason::StoreAddress),
             (from_label, from, LossReason::LoadAddress),
         ] {
-            if !pins::pin_choices(site, label) {
-                events::concretize(site, label, address, reason);
-            }
+            windows::fix(site, label, address, reason);
         }
         shadow::copy(to, from, bytes);
         return;

@@ -131,7 +131,12 @@ pub unsafe extern "C" fn __chg_rt_concretize(site: u32, label: Label, value: u64
         loss(site, label, reason);
         return;
     }
-    concretize(site, label, value, reason);
+    match reason {
+        LossReason::LoadAddress | LossReason::StoreAddress => {
+            crate::windows::fix(site, label, value, reason)
+        }
+        _ => concretize(site, label, value, reason),
+    }
 }
 
 /// Between two other events so many marks are kept in full. Beyond that only the

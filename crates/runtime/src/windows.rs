@@ -1,9 +1,9 @@
 //! Which part of an object a symbolic index may reach: large objects are read through a window.
 
-use crate::objects::Object;
+use crate::objects::{self, Object};
 use crate::ranges::{self, Range};
 use crate::{events, pins, simplify, table};
-use trace::event::GuardReason;
+use trace::event::{GuardReason, LossReason};
 use trace::node::{Label, Op};
 
 /// What is read through a symbolic index is at most so large.
@@ -46,6 +46,23 @@ pub fn around(object: Object, offset: u64, label: Label, bytes: u32, site: u32) 
     // The last index of the window may begin a value that ends behind it.
     let end = (offset + size + bytes - 1 - low).min(object.size);
     Some(part(&object, start, end - start))
+}
+
+/// Makes an address concrete: branches decide which place in its object it is. A loss
+/// only if the object is unknown, or too large for that.
+pub fn fix(site: u32, pointer: Label, address: u64, reason: LossReason) {
+    if pins::pin_choices(site, pointer) {
+        return;
+    }
+    let object = objects::find(address, address).filter(|object| object.size <= LARGEST_OBJECT);
+    let Some(object) = object else {
+        events::concretize(site, pointer, address, reason);
+        return;
+    };
+    let offset = offset_in(&object, address, pointer);
+    if offset != 0 {
+        pin_place(address - object.base, offset, site);
+    }
 }
 
 /// An index without the constant that was added to it last, so that places at a

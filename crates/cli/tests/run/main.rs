@@ -35,6 +35,29 @@ fn worked_example_q1_is_exposed_in_three_runs() {
     }
 }
 
+/// What is no integer is not followed, but where it lies is.
+#[test]
+fn numbers_with_a_fraction_are_chosen_by_branches() {
+    let room = Room::new();
+    let text = r#"#include <stdio.h>
+static double rates[4] = {1.5, 2.5, 3.5, 4.5};
+int main(void) {
+    int c = getchar();
+    if (c >= '0' && c <= '3')
+        puts(rates[c - '0'] > LIMIT ? "high" : "low");
+}
+"#;
+    room.write("old.c", text.replace("LIMIT", "4.0"));
+    room.write("new.c", text.replace("LIMIT", "5.0"));
+    let said = room.changeling(&["run", "old.c", "new.c", "--stdin", "1", "--time", "30s"]);
+    assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+    let case = room.path(&room.first_case());
+    assert_eq!(std::fs::read(case.join("stdin.bin")).unwrap(), b"3");
+    let results = room.results();
+    assert_eq!(results["stats"]["concretizations"], 0, "{}", said.stdout);
+    assert_eq!(results["stats"]["waiting"], 0, "{}", said.stdout);
+}
+
 fn said_by_script(case: &Path) -> String {
     let output = Command::new("sh")
         .arg(case.join("reproduce.sh"))
