@@ -132,6 +132,7 @@ pub unsafe extern "C" fn __chg_rt_concretize(site: u32, label: Label, value: u64
         return;
     }
     match reason {
+        LossReason::Float if crate::pins::pin_byte(site, label) => {}
         LossReason::LoadAddress | LossReason::StoreAddress => {
             crate::windows::fix(site, label, value, reason)
         }

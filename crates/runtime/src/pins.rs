@@ -19,6 +19,31 @@ pub fn pin(site: u32, label: Label, value: u64) {
     }
 }
 
+/// Makes a number concrete that is no more than a byte, whatever was added to it: it has
+/// few values. Whether it did.
+pub fn pin_byte(site: u32, label: Label) -> bool {
+    let Some(byte) = byte_in(label, DEPTH) else {
+        return false;
+    };
+    if !is_pinned(byte) {
+        pin(site, byte, table::node(byte).value);
+    }
+    true
+}
+
+fn byte_in(label: Label, depth: u32) -> Option<Label> {
+    let node = table::node(label);
+    if node.width <= 8 {
+        return Some(label);
+    }
+    let deeper = depth.checked_sub(1)?;
+    match Op::from_u8(node.op)? {
+        Op::ZExt | Op::SExt => byte_in(node.a, deeper),
+        Op::Add | Op::Sub if node.flags == B_CONST => byte_in(node.a, deeper),
+        _ => None,
+    }
+}
+
 fn pin_number(site: u32, label: Label, value: u64) {
     let width = table::width(label);
     let mut bits = width;
