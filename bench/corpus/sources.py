@@ -5,6 +5,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import tempfile
 
 from manifest import CORPUS, ROOT
 
@@ -22,8 +23,11 @@ class Unfetched(Exception):
 def fetch(programs):
     lines = sorted({version.line() for program in programs for version in program.versions.values()})
     ROOM.mkdir(parents=True, exist_ok=True)
-    (ROOM / ".corpus").write_text("\n".join(lines) + "\n")
-    done = subprocess.run([ROOT / "bench/fetch", ROOM / ".corpus", ROOM], capture_output=True, text=True)
+    # Of its own, because several may fetch at once.
+    with tempfile.NamedTemporaryFile("w", dir=ROOM, prefix=".corpus-") as wanted:
+        wanted.write("\n".join(lines) + "\n")
+        wanted.flush()
+        done = subprocess.run([ROOT / "bench/fetch", wanted.name, ROOM], capture_output=True, text=True)
     if done.returncode == 3:
         raise Unfetched(done.stderr.strip())
     if done.returncode != 0:

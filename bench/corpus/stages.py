@@ -104,7 +104,8 @@ def difference(tool, programs, options):
         for pair in program.pairs:
             if options.fast and not pair.fast:
                 continue
-            results, found, enough = tool.search(pair, pair.base, pair.head, options.time, pair.is_documented if pair.change else anything)
+            seconds = options.time if pair.change else options.other_time or options.time
+            results, found, enough = tool.search(pair, pair.base, pair.head, seconds, pair.is_documented if pair.change else anything)
             stats = results["stats"]
             total += 1
             documented += bool(pair.change)
