@@ -70,6 +70,7 @@ static bool takes_text(const struct string *string, const char *p, size_t n) {
         size_t length = (string)->length;                                                                  \
         size_t before = plain(length), count = plain(n);                                                   \
         (string)->length = before;                                                                         \
+        (string)->capacity = plain((string)->capacity);                                                    \
         append(string, p, count);                                                                          \
         if (is_labelled(length)) __chg_text_moved((string)->bytes + before, count, length);                \
         (string)->length = length + (n);                                                                   \
@@ -125,6 +126,8 @@ void __model_rust_string_clone(struct string *to, const struct string *from) {
     struct string known = {from->capacity, from->bytes, plain(length)};
     __real_rust_string_clone(to, &known);
     to->length = length;
+    // A copy has room for what it holds, and no more.
+    if (plain(to->capacity) == plain(length)) to->capacity = length;
 }
 
 static bool is_string(const struct formatter *formatter) {
