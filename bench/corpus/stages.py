@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 import pathlib
 
+import replay
 from manifest import Pair
 from tool import CACHE, seed_options
 
@@ -109,8 +110,19 @@ def difference(tool, programs, options):
             stats = results["stats"]
             total += 1
             documented += bool(pair.change)
+            grouped = None
+            if pair.change and found is not None and not enough:
+                binaries = [tool.build(version)[0]["plain"] for version in (pair.base, pair.head)]
+                grouped = replay.documented(pair, binaries, results["searched"])
+            if grouped:
+                stats["runs"], found = grouped
+                stats.pop("seconds", None)
+                enough = True
             found_documented += bool(pair.change) and enough
             found_any += found is not None
+            note = results.get("error") or why(results, found, pair)
+            if grouped:
+                note = "in the group of another difference"
             answer = "no" if found is None else "yes" if not pair.change else "**the documented one**" if enough else "another"
             first = stats.get("seconds_to_first_difference")
             seconds = stats.get("seconds") if pair.change and enough else first
@@ -124,7 +136,7 @@ def difference(tool, programs, options):
                 stats.get("runs", ""),
                 input_text(found),
                 described(found),
-                results.get("error") or why(results, found, pair),
+                note,
             )
     print(f"\n{found_documented} of {documented} documented changes found, a difference in {found_any} of {total} pairs")
     # Those marked as fast are found with ease; of the others nothing is promised.

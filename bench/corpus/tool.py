@@ -121,6 +121,8 @@ class Tool:
             except (OSError, ValueError):
                 results = {"verdict": "error", "stats": {}}
             results["code"] = child.returncode
+            searched = room / "out/search.jsonl"
+            results["searched"] = searched.read_text() if searched.is_file() else ""
             if child.returncode not in (0, 1, 3):
                 results["error"] = shortened(errors)
             return results, found or first, found is not None
