@@ -95,12 +95,12 @@ class Tool:
             return None, last_error(done)
         return json.loads(done.stdout), ""
 
-    def search(self, pair, base, head, seconds, enough=lambda difference: True):
+    def search(self, pair, base, head, seconds, enough=lambda difference: True, extra=()):
         """A search that ends with the first difference that is `enough`. Results, and the difference."""
         with tempfile.TemporaryDirectory() as room:
             room = pathlib.Path(room)
             command = [self.path, "run", tree(base), tree(head), "--json-lines", "--out", room / "out"]
-            command += ["--time", f"{seconds}s", "--jobs", str(self.jobs)]
+            command += ["--time", f"{seconds}s", "--jobs", str(self.jobs), *extra]
             for pattern in pair.program.data.get("normalise", []):
                 command += ["--normalise", pattern]
             command += build_options(pair.program) + search_options(pair.inputs, pair.seeds, room)
