@@ -4,7 +4,7 @@ mod support;
 
 use support::{Random, parallel, trace};
 
-const PROGRAMS: u64 = 45;
+const PROGRAMS: u64 = 30;
 const BYTES: usize = 12;
 
 #[test]
