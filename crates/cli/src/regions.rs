@@ -24,6 +24,8 @@ pub struct Regions {
     pub changes: Vec<results::Change>,
     /// For each change the blocks of base and of head that were modified.
     blocks: Vec<[Vec<usize>; 2]>,
+    /// Lines of base and head in functions that the other version does not have.
+    lone: [Vec<(String, LineRange)>; 2],
     /// Source texts of base and head, by name.
     texts: [BTreeMap<String, String>; 2],
     seen: Mutex<Seen>,
@@ -78,8 +80,17 @@ impl Regions {
             .changes
             .iter()
             .map(|change| described(change, &set, [&base, &head], &texts));
+        let lone = [0, 1].map(|at| {
+            let hunks = set.lone.iter().map(|hunk| set.hunk(*hunk));
+            let lines = hunks.map(|hunk| [hunk.base, hunk.head][at]);
+            let lines = lines.filter(|lines| lines.count > 0);
+            lines
+                .map(|lines| (file_name(programs[at], lines), line_range(lines)))
+                .collect()
+        });
         let regions = Regions {
             changes: changes.collect(),
+            lone,
             seen: Mutex::new(Seen {
                 runs: vec![0; blocks.len()],
                 entered: HashMap::new(),
@@ -118,10 +129,15 @@ impl Regions {
     pub fn changed_lines(&self, tables: [&SiteTable; 2], coverage: &[Vec<u8>; 2]) -> (u64, u64) {
         let lines = executed_lines(tables[1], &coverage[1]);
         let mut all = BTreeMap::new();
-        for change in &self.changes {
-            for (line, executed) in lines.get(&change.file).into_iter().flatten() {
-                if change.lines.contains(*line) {
-                    all.insert((change.file.clone(), *line), *executed);
+        let changes = self
+            .changes
+            .iter()
+            .map(|change| (&change.file, change.lines));
+        let lone = self.lone[1].iter().map(|(file, lines)| (file, *lines));
+        for (file, range) in changes.chain(lone) {
+            for (line, executed) in lines.get(file).into_iter().flatten() {
+                if range.contains(*line) {
+                    all.insert((file.clone(), *line), *executed);
                 }
             }
         }
@@ -145,6 +161,9 @@ impl Regions {
                 if let Some((file, range)) = place {
                     changed.entry(file).or_default().push(range);
                 }
+            }
+            for (file, range) in &self.lone[at] {
+                changed.entry(file).or_default().push(*range);
             }
             for (file, ranges) in changed {
                 let Some(text) = self.texts[at].get(file) else {
@@ -299,6 +318,19 @@ pub fn by_number(program: &Program, texts: &BTreeMap<String, String>) -> HashMap
         .collect()
 }
 
+fn file_name(program: &Program, lines: Lines) -> String {
+    let file = &program.files[lines.file.index()];
+    match Built::source_name(&file.directory, &file.name) {
+        Some(name) => name.display().to_string(),
+        None => file.path().display().to_string(),
+    }
+}
+
+fn line_range(lines: Lines) -> LineRange {
+    let first = lines.first.max(1);
+    LineRange::new(first, first.max(lines.last()))
+}
+
 /// A change as reports show it.
 fn described(
     change: &Change,
@@ -311,17 +343,7 @@ fn described(
         hunk.map(|hunk| hunk.base).or(change.base.lines),
         hunk.map(|hunk| hunk.head).or(change.head.lines),
     ];
-    let name = |side: usize, lines: Lines| {
-        let file = &programs[side].files[lines.file.index()];
-        match Built::source_name(&file.directory, &file.name) {
-            Some(name) => name.display().to_string(),
-            None => file.path().display().to_string(),
-        }
-    };
-    let range = |lines: Lines| {
-        let first = lines.first.max(1);
-        LineRange::new(first, first.max(lines.last()))
-    };
+    let name = |side: usize, lines: Lines| file_name(programs[side], lines);
     let base = sides[0].filter(|lines| lines.count > 0);
     let head = sides[1];
     // What is gone from head shows up where it was.
@@ -354,9 +376,9 @@ fn described(
     results::Change {
         id: change.id.0 + 1,
         file: shown.map_or_else(String::new, |(side, lines)| name(side, lines)),
-        lines: shown.map_or(LineRange::new(1, 1), |(_, lines)| range(lines)),
+        lines: shown.map_or(LineRange::new(1, 1), |(_, lines)| line_range(lines)),
         base_file: base.map(|lines| name(0, lines)),
-        base_lines: base.map(range),
+        base_lines: base.map(line_range),
         function: function.unwrap_or_default(),
         hunk: text,
         runs: None,
