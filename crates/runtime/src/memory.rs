@@ -2,12 +2,15 @@
 
 use crate::simplify::{self, Piece, mask};
 use crate::{events, lock, objects, pins, ranges, shadow, state, table, texts, windows};
+use core::sync::atomic::{AtomicU64, Ordering};
 use trace::event::{GuardReason, LossReason};
 use trace::layout::TableHeader;
 use trace::node::{Label, Node, Op};
 
 /// Stores through symbolic indices rewrite every element of the object, if they are not more. Otherwise branches decide which one it is.
 const LARGEST_UPDATE: u64 = 512;
+/// Stores may change so many elements in one run; after that their places are fixed.
+const MOST_UPDATES: u64 = 1 << 19;
 
 /// The label of `bits` bits at a concrete address that holds `value`.
 #[unsafe(no_mangle)]
@@ -338,7 +341,8 @@ pub unsafe extern "C" fn __chg_rt_store_at(
     let (known, rest) = ranges::low_bits(offset);
     let step = bytes.max(1 << known);
     let whole = bits.is_multiple_of(8) && bytes.is_power_of_two();
-    if object.size > LARGEST_UPDATE * step || !whole {
+    let elements = object.size / step;
+    if elements > LARGEST_UPDATE || !whole || !may_update(elements) {
         windows::pin_place(address - object.base, offset, site);
         return unsafe { __chg_rt_store(address, bits, label) };
     }
@@ -360,6 +364,12 @@ pub unsafe extern "C" fn __chg_rt_store_at(
         update(at, offset, at - object.base, new, address, bits, site);
         at += step;
     }
+}
+
+/// Whether there is room for so many more elements that a store may have changed.
+fn may_update(elements: u64) -> bool {
+    static UPDATED: AtomicU64 = AtomicU64::new(0);
+    UPDATED.fetch_add(elements, Ordering::Relaxed) < MOST_UPDATES
 }
 
 /// Elements are rewritten whole, so the offset must be a multiple of their size.

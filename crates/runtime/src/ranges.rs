@@ -23,7 +23,7 @@ struct Known {
     range: Range,
 }
 
-const SLOTS: usize = 1 << 12;
+const SLOTS: usize = 1 << 10;
 /// By the end of the label's number.
 static mut KNOWN: [Known; SLOTS] = [Known {
     label: 0,
@@ -31,7 +31,7 @@ static mut KNOWN: [Known; SLOTS] = [Known {
 }; SLOTS];
 
 /// How many nodes deep a value is looked at.
-const DEPTH: u32 = 8;
+const DEPTH: u32 = 6;
 
 /// The bounds of a value of at most 64 bits.
 pub fn of(label: Label) -> Range {
@@ -256,7 +256,7 @@ fn by_form(node: &Node, width: u32, depth: u32) -> Option<Range> {
         }
         Op::Add if constant => of(node.a)?.moved(node.imm, width),
         Op::Sub if constant => of(node.a)?.moved(node.imm.wrapping_neg(), width),
-        Op::And if constant => unsigned(Some(0), Some(node.imm.min(of(node.a)?.high))),
+        Op::And if constant => unsigned(Some(0), Some(node.imm)),
         Op::Shl if constant && node.imm < 64 => {
             let inner = of(node.a)?;
             let scale = 1 << node.imm;
