@@ -1,5 +1,6 @@
 //! Which structures a line of the source belongs to.
 
+use crate::source::words;
 use std::collections::HashSet;
 
 /// Declarations of more lines are not looked through.
@@ -74,11 +75,6 @@ fn closing(text: &[String], first: usize) -> Option<String> {
         }
     }
     None
-}
-
-fn words(line: &str) -> impl Iterator<Item = &str> {
-    line.split(|c: char| !c.is_alphanumeric() && c != '_')
-        .filter(|word| !word.is_empty())
 }
 
 #[cfg(test)]

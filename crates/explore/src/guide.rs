@@ -27,8 +27,8 @@ pub struct Flip {
     pub ends: [Context; 2],
     /// Number of decisions before it.
     pub depth: u32,
-    /// No run has taken this side with such a condition.
-    pub is_new: bool,
+    /// How well known the side is with such a condition; smaller is newer.
+    pub novelty: u32,
     /// The versions decided or showed something else on the run that came this way.
     pub infected: bool,
 }

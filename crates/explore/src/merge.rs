@@ -79,12 +79,12 @@ pub fn merge(base: &Path, head: &Path) -> Vec<Step> {
         match (base.split_first(), head.split_first()) {
             (None, None) => return merging.steps,
             (Some((b, rest_b)), Some((h, rest_h))) if b.held == h.held => {
-                merging.push(Owner::Both, [Some(b), Some(h)]);
+                merging.push([Some(b), Some(h)]);
                 (base, head) = (rest_b, rest_h);
             }
             (b, h) => {
                 if let Some((b, rest)) = b {
-                    merging.push(Owner::One(Side::Base), [Some(b), None]);
+                    merging.push([Some(b), None]);
                     base = merging.skip_known(rest);
                     merging.pass_marks([base.len(), head.len()]);
                 }
@@ -92,7 +92,7 @@ pub fn merge(base: &Path, head: &Path) -> Vec<Step> {
                 if let Some((h, rest)) = h
                     && !merging.known.contains(&h.held)
                 {
-                    merging.push(Owner::One(Side::Head), [None, Some(h)]);
+                    merging.push([None, Some(h)]);
                     head = rest;
                 }
             }
@@ -130,9 +130,13 @@ impl Merging<'_> {
         tests
     }
 
-    fn push(&mut self, owner: Owner, tests: [Option<&Test>; 2]) {
-        let Some(test) = tests.into_iter().flatten().next() else {
-            return;
+    /// Takes in a test of one version, or the same one of both.
+    fn push(&mut self, tests: [Option<&Test>; 2]) {
+        let (owner, test) = match tests {
+            [Some(base), Some(_)] => (Owner::Both, base),
+            [Some(base), None] => (Owner::One(Side::Base), base),
+            [None, Some(head)] => (Owner::One(Side::Head), head),
+            [None, None] => return,
         };
         self.known.insert(test.held);
         let visits = self.visits.entry((owner, test.site, test.caller));

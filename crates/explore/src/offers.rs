@@ -4,7 +4,6 @@ use crate::frontier::{Bucket, Task};
 use crate::gap::Gap;
 use crate::guide::{Advice, Flip};
 use crate::merge::Owner;
-use crate::novelty::NEWS;
 use crate::path::TestKind;
 use crate::runner::Side;
 use crate::state::State;
@@ -129,7 +128,7 @@ impl State {
                     node,
                     way: at as u32,
                 };
-                let novelty = self.novelty(&task);
+                let novelty = flip.novelty;
                 if bucket == Some(Bucket::Reach) {
                     self.nearest = self.nearest.min(rank);
                 }
@@ -176,7 +175,7 @@ impl State {
             contexts,
             ends: ran.contexts,
             depth: decision.depth,
-            is_new: self.novelty_of(node, at) < NEWS,
+            novelty: self.novelty_of(node, at),
             infected: ran.parting.is_some() || ran.seen[0] != ran.seen[1],
         })
     }

@@ -39,11 +39,11 @@ function(sroa<preserve-cfg>,early-cse,scalarizer<load-store>,break-crit-edges)";
 const AFTER: &str = "default<O1>";
 /// How large, as LLVM counts, such a function may be.
 const INLINED: u32 = 325;
+/// What the mark of a block adds to that: a call with one argument.
+const MARK_SIZE: u32 = 30;
 /// A function of more blocks is not optimised: what that takes grows with the square of their
 /// number.
 const MOST_BLOCKS: usize = 5000;
-/// What the mark of a block adds to that: a call with one argument.
-const MARK_SIZE: u32 = 30;
 
 /// Turns bitcode into traced bitcode, optimised.
 pub fn transform(bitcode: &Path, traced: &Path) -> Result<SiteTable, InstrumentError> {
@@ -241,10 +241,9 @@ fn trace_functions(ir: Ir, linked: &Models, copies: &Copies) {
     let slots = Slots::declare(ir);
     let globals = ir.globals();
     let mut generator = Generator::new(ir);
-    let sizes: Vec<(Value, usize)> = functions
-        .iter()
-        .map(|function| (*function, function.blocks().len()))
-        .collect();
+    // By what they are now: tracing adds blocks.
+    let mut large = functions.clone();
+    large.retain(|function| function.blocks().len() > MOST_BLOCKS);
     for &function in &functions {
         let mut pass = Pass {
             ir,
@@ -266,10 +265,8 @@ fn trace_functions(ir: Ir, linked: &Models, copies: &Copies) {
         pass.run();
     }
     backtraces::leave_unoptimised(ir, &unlabelled);
-    for (function, blocks) in sizes {
-        if blocks > MOST_BLOCKS {
-            ir.leave_unoptimised(function);
-        }
+    for function in large {
+        ir.leave_unoptimised(function);
     }
     define_tables(ir, &globals);
     define_number(ir, "__chg_untraced_input", 32, linked.is_read_past as u64);

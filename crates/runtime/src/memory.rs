@@ -336,7 +336,9 @@ pub unsafe extern "C" fn __chg_rt_store_at(
     if offset == 0 {
         return unsafe { __chg_rt_store(address, bits, label) };
     }
-    let object = windows::reached(object, offset, bytes);
+    let reached = windows::reached(&object, offset, bytes);
+    let inside = reached.is_some();
+    let object = reached.unwrap_or(object);
     let offset = windows::offset_in(&object, address, pointer);
     let (known, rest) = ranges::low_bits(offset);
     let step = bytes.max(1 << known);
@@ -346,7 +348,10 @@ pub unsafe extern "C" fn __chg_rt_store_at(
         windows::pin_place(address - object.base, offset, site);
         return unsafe { __chg_rt_store(address, bits, label) };
     }
-    windows::bounds_guard(&object, address - object.base, offset, bytes as u32, site);
+    if !inside {
+        let last = object.size - bytes;
+        windows::guard(address - object.base, offset, last, site);
+    }
     let phase = match step == bytes {
         true => (address - object.base) % bytes,
         false => rest,

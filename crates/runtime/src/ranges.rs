@@ -129,25 +129,13 @@ fn learn_order(node: &Node, op: Op, holds: bool) {
     let strict = matches!(op, Op::Ult | Op::Slt) == holds;
     let below = constant_first != holds;
     let mut range = whole(width);
-    if matches!(op, Op::Ult | Op::Ule) {
-        let step = u64::from(strict);
-        let end = match below {
-            true => node.imm.checked_sub(step).map(|high| range.high = high),
-            false => node.imm.checked_add(step).map(|low| range.low = low),
-        };
-        if end.is_none() {
-            return;
-        }
-    } else {
-        let constant = signed(node.imm, width);
-        let step = i64::from(strict);
-        let end = match below {
-            true => constant.checked_sub(step).map(|most| range.most = most),
-            false => constant.checked_add(step).map(|least| range.least = least),
-        };
-        if end.is_none() {
-            return;
-        }
+    // An end that wraps around bounds nothing.
+    let (constant, step) = (signed(node.imm, width), i64::from(strict));
+    match (matches!(op, Op::Ult | Op::Ule), below) {
+        (true, true) => range.high = node.imm.wrapping_sub(strict.into()),
+        (true, false) => range.low = node.imm.wrapping_add(strict.into()),
+        (false, true) => range.most = constant.wrapping_sub(step),
+        (false, false) => range.least = constant.wrapping_add(step),
     }
     narrow(label, range, DEPTH);
 }

@@ -77,13 +77,12 @@ fn unmoved(label: Label, offset: u64) -> (Label, u64) {
     }
 }
 
-/// The part of an object that an index reaches by what is known of it.
-pub fn reached(object: Object, label: Label, bytes: u64) -> Object {
+/// The part of an object that an index reaches by what is known of it; None if it may lie
+/// outside.
+pub fn reached(object: &Object, label: Label, bytes: u64) -> Option<Object> {
     let Range { low, high, .. } = ranges::of(label);
-    match high <= object.size - bytes {
-        true => part(&object, low, high - low + bytes),
-        false => object,
-    }
+    let inside = high <= object.size - bytes;
+    inside.then(|| part(object, low, high - low + bytes))
 }
 
 /// Fixes an index by branches.
@@ -92,15 +91,8 @@ pub fn pin_place(offset: u64, label: Label, site: u32) {
     pins::pin(site, label, offset);
 }
 
-/// Records that an index is inside its object, unless its form tells.
-pub fn bounds_guard(object: &Object, offset: u64, label: Label, bytes: u32, site: u32) {
-    let last = object.size - bytes as u64;
-    if label != 0 && ranges::of(label).high > last {
-        guard(offset, label, last, site);
-    }
-}
-
-fn guard(offset: u64, label: Label, last: u64, site: u32) {
+/// Records that an index is not behind `last`.
+pub fn guard(offset: u64, label: Label, last: u64, site: u32) {
     if label != 0 {
         let inside = table::binary(Op::Ule, 1, label, 0, offset, last, 1);
         events::guard(site, inside, GuardReason::Bounds);

@@ -120,6 +120,12 @@ impl Choice {
         parts.chain(others).chain(orders).collect()
     }
 
+    /// Whether changes are aimed at.
+    pub fn aims(&self) -> bool {
+        let orders = [Order::Distance, Order::Isolation].map(Some);
+        self.has(Part::Reach) || orders.contains(&self.order)
+    }
+
     pub fn has(&self, part: Part) -> bool {
         self.parts.contains(&part)
     }

@@ -75,6 +75,7 @@ pub fn definitions(facts: &Facts<'_>, function: FunctionId, value: Value) -> Opt
 
 struct Search<'a, 'p> {
     facts: &'a Facts<'p>,
+    /// The very value whose definitions are looked for: the branches on that are what asks.
     asked: Option<Site>,
     /// The call whose result is followed, if one is.
     via: Option<Site>,
@@ -91,22 +92,9 @@ impl Search<'_, '_> {
     fn value(&mut self, function: FunctionId, value: Value, spot: Spot) {
         let program = self.facts.program;
         if let Some(constant) = integer(program, value) {
-            let value = self.computed(constant);
-            let call = None;
-            let via = self.via;
-            return self.add(Definition {
-                value,
-                spot,
-                call,
-                via,
-            });
+            return self.add(self.definition(self.computed(constant), spot));
         }
-        let unknown = Definition {
-            value: None,
-            spot,
-            call: None,
-            via: self.via,
-        };
+        let unknown = self.definition(None, spot);
         if self.steps.len() > DEEPEST {
             self.given_up = true;
         }
@@ -132,25 +120,12 @@ impl Search<'_, '_> {
             block: instruction.block,
             side: None,
         };
-        let unknown = Definition {
-            value: None,
-            spot: here,
-            call: None,
-            via: self.via,
-        };
+        let unknown = self.definition(None, here);
         // A condition that is handed on after it was decided by.
         let sides: Vec<[Spot; 2]> = self.facts.sides_of(site).collect();
-        if !sides.is_empty() && !self.asked(site) {
+        if !sides.is_empty() && self.asked != Some(site) {
             for (spot, truth) in sides.into_iter().flat_map(|[yes, no]| [(yes, 1), (no, 0)]) {
-                let value = self.computed(truth);
-                let call = None;
-                let via = self.via;
-                self.add(Definition {
-                    value,
-                    spot,
-                    call,
-                    via,
-                });
+                self.add(self.definition(self.computed(truth), spot));
             }
             return;
         }
@@ -188,12 +163,6 @@ impl Search<'_, '_> {
             }
             _ => self.add(unknown),
         }
-    }
-
-    /// Whether it is the very value whose definitions are looked for: the branches on that are
-    /// what asks.
-    fn asked(&self, site: Site) -> bool {
-        self.asked == Some(site)
     }
 
     fn step(&mut self, function: FunctionId, site: Site, at: usize, spot: Spot) {
@@ -301,6 +270,15 @@ impl Search<'_, '_> {
         steps.copied().try_fold(constant, |value, (site, at)| {
             apply(self.facts.program, site, at, value)
         })
+    }
+
+    fn definition(&self, value: Option<u64>, spot: Spot) -> Definition {
+        Definition {
+            value,
+            spot,
+            call: None,
+            via: self.via,
+        }
     }
 
     fn add(&mut self, definition: Definition) {

@@ -21,6 +21,7 @@ pub struct Facts<'p> {
     starts: Vec<(u32, u32)>,
     /// Numbers of the blocks that stand for edges, by branch and side.
     edges: HashMap<(u32, u32), u32>,
+    /// By conditions: the branches that test nothing else.
     deciding: HashMap<Site, Vec<Site>>,
     dominators: RefCell<HashMap<FunctionId, Rc<Dominators>>>,
     deadline: Option<Instant>,
@@ -87,20 +88,18 @@ impl<'p> Facts<'p> {
         branches.map(|branch| [0, 1].map(|side| self.side_of(*branch, side)))
     }
 
-    fn side_of(&self, branch: Site, side: u32) -> Spot {
+    /// Where control goes by a side of a branch. An edge without a number is the only one into
+    /// its target.
+    pub fn side_of(&self, branch: Site, side: u32) -> Spot {
         let block = self.program.instruction(branch).block;
-        let target = self.program.successors(block)[side as usize];
-        let flow = self.graphs.flow.function(self.program.function_of(branch));
-        let first = self.program.block(target).first;
-        let node = flow.node(self.graphs.flow.segment_of(first));
-        match flow.graph.predecessors(node).len() {
-            1 => Spot {
-                block: target,
-                side: None,
-            },
-            _ => Spot {
+        match self.edges.contains_key(&(branch.0, side)) {
+            true => Spot {
                 block,
                 side: Some(side),
+            },
+            false => Spot {
+                block: self.program.successors(block)[side as usize],
+                side: None,
             },
         }
     }
@@ -188,7 +187,6 @@ impl<'p> Facts<'p> {
     }
 }
 
-/// By conditions: the branches that test nothing else.
 fn deciding(program: &Program) -> HashMap<Site, Vec<Site>> {
     let mut deciding: HashMap<Site, Vec<Site>> = HashMap::new();
     for site in program.sites() {

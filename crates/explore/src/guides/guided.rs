@@ -2,7 +2,7 @@
 
 use super::branches::Tests;
 use super::chains::Chains;
-use super::choice::{Choice, Order, Part};
+use super::choice::{Choice, Part};
 use super::context::{Contexts, Meaning};
 use super::log::{Log, Step};
 use super::plan::{GoalId, Key, Place, Plan, Situation};
@@ -10,6 +10,7 @@ use super::prune::Horizon;
 use crate::frontier::{Bucket, Random};
 use crate::guide::{Advice, Context, Flip, Guide, Rule, RunFacts};
 use crate::merge::Owner;
+use crate::novelty::NEWS;
 use crate::path::TestKind;
 use crate::runner::Side;
 use std::collections::{HashMap, HashSet};
@@ -121,8 +122,7 @@ impl Guided {
             .sides
             .each_ref()
             .map(|side| Contexts::new(&side.plan));
-        let aims = choice.has(Part::Reach)
-            || matches!(choice.order, Some(Order::Distance | Order::Isolation));
+        let aims = choice.aims();
         let mut missing: Vec<usize> = (0..tables.targets.len()).collect();
         let aim = |at: &usize| tables.targets[*at].aim;
         let mut sides = missing.clone();
@@ -295,7 +295,7 @@ impl Guided {
     fn is_covered(&self, flip: &Flip) -> bool {
         // The same branch may have asked for something else, as in `take(text, wanted)`.
         self.choice.has(Part::Incremental)
-            && !flip.is_new
+            && flip.novelty >= NEWS
             && Side::BOTH.into_iter().all(|side| {
                 let at = side.index();
                 let block = self.place(side, flip).and_then(|place| {

@@ -2,7 +2,7 @@
 //! them.
 
 use super::chains::Chains;
-use super::choice::{Choice, Order, Part};
+use super::choice::{Choice, Part};
 use super::context::Meaning;
 use super::definitions::Spot;
 use super::distance::switch_sides;
@@ -72,10 +72,8 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
         let facts = Facts::new(program, &graphs, survey.sites[at], survey.deadline)?;
         let live = graphs.calls.reachable(program, &Graphs::starts(program));
         let mut planner = Planner::new(&facts, survey.choice.has(Part::Subgoals));
-        let (parts, order) = (&survey.choice, survey.choice.order);
-        let wanted = parts.has(Part::Reach)
-            || parts.has(Part::Sequences)
-            || matches!(order, Some(Order::Distance | Order::Isolation));
+        let parts = &survey.choice;
+        let wanted = parts.aims() || parts.has(Part::Sequences);
         for change in survey.changes.changes.iter().filter(|_| wanted) {
             let blocks = aims(&pair, change, side);
             let dead = |block: &BlockId| !live[program.block(*block).function.index()];
@@ -232,26 +230,13 @@ fn changed_sides(
     let program = facts.program;
     let sites = pair.effective(change, side).into_iter();
     let branches = sites.filter(|site| program.instruction(*site).decides());
-    let sides = branches.flat_map(|site| {
-        let instruction = program.instruction(site);
-        let block = instruction.block;
-        let targets = (0u32..).zip(instruction.successors());
-        targets.map(move |(side, target)| (block, side, target))
+    let spots = branches.flat_map(|site| {
+        let sides = 0..program.instruction(site).successors().len() as u32;
+        sides.map(move |side| facts.side_of(site, side))
     });
-    let spots = sides.filter_map(|(block, side, target)| {
-        let edge = Spot {
-            block,
-            side: Some(side),
-        };
-        // An edge without a number is the only one into its target.
-        let inside = Spot {
-            block: target,
-            side: None,
-        };
-        let mut spots = [edge, inside].into_iter();
-        spots.find_map(|spot| Some((spot, facts.number_of(spot)?)))
-    });
-    spots.collect()
+    spots
+        .filter_map(|spot| Some((spot, facts.number_of(spot)?)))
+        .collect()
 }
 
 fn meaning(facts: &Facts<'_>, pair: &Pair<'_>, side: Side, chains: &Chains) -> Meaning {
