@@ -104,7 +104,7 @@ pub struct Cost {
 }
 
 /// What a SAT solver does in about the time of a run.
-const WORK_OF_A_RUN: f64 = 5_000.0;
+const WORK_OF_A_RUN: f64 = 30_000.0;
 
 impl Cost {
     /// In runs.

@@ -228,8 +228,11 @@ impl State {
             }
             let mut wanted = prefix.clone();
             wanted.extend(kept);
-            if let Answer::Sat(better) = self.ask(&wanted, goal, run) {
-                return Some(better);
+            match self.ask(&wanted, goal, run) {
+                Answer::Sat(better) => return Some(better),
+                Answer::Unsat(_) => {}
+                // Nobody knows whether it can be kept: what is known to be possible is run.
+                Answer::Unknown(_) => return Some(model),
             }
         }
         None

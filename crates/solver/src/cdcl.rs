@@ -5,7 +5,13 @@
 //! matters, and the rest of the instance need not be looked at. A general
 //! solver assigns all variables it has ever seen. Questions that turn out to be
 //! hard go to CaDiCaL.
+//!
+//! Questions of a search begin alike, and what their first assumptions imply can be most of the
+//! work: it stays assigned from one question to the next. Gates that come in between are
+//! then evaluated late, so that the trail is not sorted by level: an assignment has the level of
+//! what implies it, and survives the end of later levels.
 
+mod analysis;
 mod heap;
 mod literal;
 
@@ -50,6 +56,8 @@ pub(crate) struct Cdcl {
     learnt: Vec<u32>,
     trail: Vec<Lit>,
     limits: Vec<usize>,
+    /// What the first levels assume, one literal each.
+    assumed: Vec<Lit>,
     head: usize,
     heap: Heap,
     increment: f64,
@@ -57,7 +65,7 @@ pub(crate) struct Cdcl {
     /// Set when the clauses alone contradict each other.
     contradiction: bool,
     core: Vec<i32>,
-    /// Assignments whose consequences were looked at, ever.
+    /// Clauses looked at because of assignments, and these, ever.
     pub work: u64,
     /// How many a question may take before it counts as hard.
     pub patience: u64,
@@ -78,6 +86,7 @@ impl Cdcl {
             learnt: Vec::new(),
             trail: Vec::new(),
             limits: Vec::new(),
+            assumed: Vec::new(),
             head: 0,
             heap: Heap::default(),
             increment: 1.0,
@@ -110,11 +119,15 @@ impl Cdcl {
         conflicts: u64,
         deadline: Instant,
     ) -> Quick {
-        self.backtrack(0);
         self.core.clear();
         if self.contradiction {
             return Quick::Unsat;
         }
+        let assumptions: Vec<Lit> = assumptions.iter().map(|&n| Lit::new(n)).collect();
+        let same = self.assumed.iter().zip(&assumptions);
+        let same = same.take_while(|(old, new)| old == new).count();
+        self.backtrack(same as u32);
+        self.assumed.clone_from(&assumptions);
         self.question += 1;
         self.heap.clear();
         for &n in inputs.iter().rev() {
@@ -123,19 +136,15 @@ impl Cdcl {
             self.candidate[lit.var()] = self.question;
             self.heap.insert(lit.var(), &self.activity);
         }
-        let assumptions: Vec<Lit> = assumptions.iter().map(|&n| Lit::new(n)).collect();
         let (mut found, mut restart) = (0, RESTART);
         let enough = self.work.saturating_add(self.patience);
         loop {
             if let Some(conflict) = self.propagate() {
                 found += 1;
-                if self.limits.is_empty() {
+                if !self.resolve(conflict) {
                     self.contradiction = true;
                     return Quick::Unsat;
                 }
-                let (clause, level) = self.analyse(conflict);
-                self.backtrack(level);
-                self.learn(&clause);
                 self.increment /= 0.95;
                 let late = found % 64 == 0 && Instant::now() >= deadline;
                 if late || found >= conflicts || self.work >= enough {
@@ -150,6 +159,9 @@ impl Cdcl {
                     self.reduce();
                 }
                 continue;
+            }
+            if self.work >= enough {
+                return Quick::Hard;
             }
             match self.next(&assumptions) {
                 Next::Decide(lit) => {
@@ -201,10 +213,14 @@ impl Cdcl {
     }
 
     fn assign(&mut self, lit: Lit, reason: u32) {
+        self.assign_at(lit, reason, self.limits.len() as u32);
+    }
+
+    fn assign_at(&mut self, lit: Lit, reason: u32, level: u32) {
         let var = lit.var();
         self.values[lit.0 as usize] = 1;
         self.values[(!lit).0 as usize] = -1;
-        self.levels[var] = self.limits.len() as u32;
+        self.levels[var] = level;
         self.reasons[var] = reason;
         self.trail.push(lit);
     }
@@ -215,9 +231,14 @@ impl Cdcl {
             return;
         }
         let start = self.limits[level];
+        let mut kept = Vec::new();
         for index in (start..self.trail.len()).rev() {
             let lit = self.trail[index];
             let var = lit.var();
+            if self.levels[var] as usize <= level {
+                kept.push(lit);
+                continue;
+            }
             self.values[lit.0 as usize] = 0;
             self.values[(!lit).0 as usize] = 0;
             self.phases[var] = lit.0 & 1 == 0;
@@ -227,7 +248,9 @@ impl Cdcl {
         }
         self.trail.truncate(start);
         self.limits.truncate(level);
+        // What stays is looked at again: clauses that were satisfied need not be any more.
         self.head = self.head.min(start);
+        self.trail.extend(kept.into_iter().rev());
     }
 
     /// The clause that is violated, if one is.
@@ -235,7 +258,6 @@ impl Cdcl {
         while self.head < self.trail.len() {
             let falsified = !self.trail[self.head];
             self.head += 1;
-            self.work += 1;
             let mut list = std::mem::take(&mut self.watches[falsified.0 as usize]);
             let mut kept = 0;
             let mut conflict = None;
@@ -280,8 +302,11 @@ impl Cdcl {
                     conflict = Some(watch.clause);
                     break;
                 }
-                self.assign(other, watch.clause);
+                let level = self.level_below(falsified, watch.clause);
+                self.assign_at(other, watch.clause, level);
             }
+            // An assignment costs as much as there are clauses to look at.
+            self.work += 1 + index as u64;
             list.copy_within(index.., kept);
             list.truncate(kept + list.len() - index);
             self.watches[falsified.0 as usize] = list;
@@ -298,71 +323,29 @@ impl Cdcl {
         at + 2..at + 2 + self.store[at] as usize
     }
 
-    /// The first clause below the conflict with one literal of its level (which
-    /// comes first), and the level to return to.
-    fn analyse(&mut self, conflict: u32) -> (Vec<Lit>, u32) {
+    /// The level of what the first literal of a clause follows from, of which one is known.
+    fn level_below(&self, falsified: Lit, clause: u32) -> u32 {
         let current = self.limits.len() as u32;
-        let mut clause = vec![Lit(0)];
-        let mut open = 0;
-        let mut index = self.trail.len();
-        let mut reason = conflict;
-        let mut resolved: Option<Lit> = None;
-        loop {
-            for place in self.literals(reason) {
-                let lit = Lit(self.store[place]);
-                let var = lit.var();
-                if Some(lit) == resolved || self.seen[var] || self.levels[var] == 0 {
-                    continue;
-                }
-                self.seen[var] = true;
-                self.bump(var);
-                if self.levels[var] == current {
-                    open += 1;
-                } else {
-                    clause.push(lit);
-                }
-            }
-            loop {
-                index -= 1;
-                if self.seen[self.trail[index].var()] {
-                    break;
-                }
-            }
-            let lit = self.trail[index];
-            self.seen[lit.var()] = false;
-            open -= 1;
-            if open == 0 {
-                clause[0] = !lit;
-                break;
-            }
-            resolved = Some(lit);
-            reason = self.reasons[lit.var()];
+        if self.levels[falsified.var()] == current {
+            return current;
         }
-        let all = clause.clone();
-        clause.retain(|&lit| lit == all[0] || !self.is_redundant(lit));
-        for lit in all {
-            self.seen[lit.var()] = false;
-        }
-        // The second literal has the highest level below.
-        let second = (1..clause.len()).max_by_key(|&i| self.levels[clause[i].var()]);
-        let level = match second {
-            Some(at) => {
-                clause.swap(1, at);
-                self.levels[clause[1].var()]
-            }
-            None => 0,
-        };
-        (clause, level)
+        let others = self.literals(clause).skip(1);
+        let levels = others.map(|place| self.levels[Lit(self.store[place]).var()]);
+        levels.max().unwrap_or(0)
     }
 
-    /// Whether a literal follows from others of the learnt clause.
-    fn is_redundant(&self, lit: Lit) -> bool {
-        let reason = self.reasons[lit.var()];
-        reason != NO_CLAUSE
-            && self.literals(reason).all(|place| {
-                let other = Lit(self.store[place]);
-                other.var() == lit.var() || self.seen[other.var()] || self.levels[other.var()] == 0
-            })
+    /// Watches the first two literals of a clause.
+    fn watch(&mut self, clause: u32) {
+        let first = clause as usize + 2;
+        let [a, b] = [self.store[first], self.store[first + 1]];
+        self.watches[a as usize].push(Watch {
+            clause,
+            other: Lit(b),
+        });
+        self.watches[b as usize].push(Watch {
+            clause,
+            other: Lit(a),
+        });
     }
 
     fn bump(&mut self, var: usize) {
@@ -395,15 +378,49 @@ impl Cdcl {
         let at = self.store.len() as u32;
         self.store.extend([clause.len() as u32, mark]);
         self.store.extend(clause.iter().map(|lit| lit.0));
-        self.watches[clause[0].0 as usize].push(Watch {
-            clause: at,
-            other: clause[1],
-        });
-        self.watches[clause[1].0 as usize].push(Watch {
-            clause: at,
-            other: clause[0],
-        });
+        self.watch(at);
         at
+    }
+
+    /// A clause that comes while there are assignments, and may say something about them.
+    fn attach_late(&mut self, mut literals: Vec<Lit>) {
+        // What is false is watched last, and what is taken back first before the others.
+        literals.sort_by_key(|lit| match self.values[lit.0 as usize] {
+            -1 => u32::MAX - self.levels[lit.var()],
+            _ => 0,
+        });
+        let [first, second] = [literals[0], literals[1]];
+        let level = self.levels[second.var()];
+        if self.values[second.0 as usize] >= 0 {
+            self.attach(&literals, 0);
+            return;
+        }
+        match self.values[first.0 as usize] {
+            0 => {}
+            1 if self.levels[first.var()] <= level => {
+                self.attach(&literals, 0);
+                return;
+            }
+            // Nothing has come of it yet: it is known at a lower level.
+            1 if self.is_untold(first) => {
+                let at = self.attach(&literals, 0);
+                self.levels[first.var()] = level;
+                self.reasons[first.var()] = at;
+                return;
+            }
+            _ => self.backtrack(self.levels[first.var()] - 1),
+        }
+        let at = self.attach(&literals, 0);
+        if self.values[second.0 as usize] < 0 {
+            self.assign_at(first, at, level);
+        }
+    }
+
+    /// Whether a literal was just found to follow from something.
+    fn is_untold(&self, lit: Lit) -> bool {
+        self.trail.last() == Some(&lit)
+            && self.head < self.trail.len()
+            && self.reasons[lit.var()] != NO_CLAUSE
     }
 
     /// Forgets the worse half of what was learnt.
@@ -420,35 +437,6 @@ impl Cdcl {
             }
         }
         self.learnt = learnt;
-    }
-
-    /// The assumptions that imply the negation of a failed one, and itself.
-    fn explain(&mut self, failed: Lit) {
-        self.core.push(failed.number());
-        if self.levels[failed.var()] == 0 {
-            return;
-        }
-        self.seen[failed.var()] = true;
-        for index in (self.limits[0]..self.trail.len()).rev() {
-            let lit = self.trail[index];
-            if !std::mem::replace(&mut self.seen[lit.var()], false) {
-                continue;
-            }
-            match self.reasons[lit.var()] {
-                // Below a failed assumption all decisions are assumptions.
-                NO_CLAUSE => self.core.push(lit.number()),
-                reason => {
-                    for place in self.literals(reason) {
-                        let var = Lit(self.store[place]).var();
-                        if var != lit.var() && self.levels[var] > 0 {
-                            self.seen[var] = true;
-                        }
-                    }
-                }
-            }
-        }
-        self.core.sort_unstable();
-        self.core.dedup();
     }
 }
 
@@ -476,12 +464,17 @@ impl ClauseSink for Cdcl {
 
     /// Between questions.
     fn add_clause(&mut self, clause: &[i32]) {
-        self.backtrack(0);
+        // Only what was assumed may be asked for again.
+        self.backtrack(self.assumed.len() as u32);
         let mut literals: Vec<Lit> = clause.iter().map(|&n| Lit::new(n)).collect();
-        if literals.iter().any(|lit| self.values[lit.0 as usize] > 0) {
+        let for_good = |lit: &Lit| match self.levels[lit.var()] {
+            0 => self.values[lit.0 as usize],
+            _ => 0,
+        };
+        if literals.iter().any(|lit| for_good(lit) > 0) {
             return;
         }
-        literals.retain(|lit| self.values[lit.0 as usize] == 0);
+        literals.retain(|lit| for_good(lit) == 0);
         literals.sort_unstable_by_key(|lit| lit.0);
         literals.dedup();
         if literals.windows(2).any(|pair| pair[0] == !pair[1]) {
@@ -489,90 +482,14 @@ impl ClauseSink for Cdcl {
         }
         match literals[..] {
             [] => self.contradiction = true,
-            [unit] => self.assign(unit, NO_CLAUSE),
-            _ => {
-                self.attach(&literals, 0);
+            [unit] => {
+                self.backtrack(0);
+                self.assign(unit, NO_CLAUSE);
             }
+            _ => self.attach_late(literals),
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::time::Duration;
-
-    /// Random 3-clauses over 9 variables under random assumptions, against
-    /// enumeration; cores are checked too.
-    #[test]
-    fn agrees_with_enumeration() {
-        let mut seed = 7u64;
-        let mut random = move |n: u64| {
-            seed = seed
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
-            (seed >> 33) % n
-        };
-        let (mut sat, mut unsat) = (0, 0);
-        for _ in 0..300 {
-            let mut solver = Cdcl::new();
-            let count = 9;
-            let inputs: Vec<i32> = (0..count).map(|_| solver.new_variable()).collect();
-            let mut clauses: Vec<Vec<i32>> = Vec::new();
-            for _ in 0..6 {
-                for _ in 0..6 {
-                    let clause: Vec<i32> = (0..3)
-                        .map(|_| {
-                            let var = 1 + random(count) as i32;
-                            if random(2) == 0 { var } else { -var }
-                        })
-                        .collect();
-                    solver.add_clause(&clause);
-                    clauses.push(clause);
-                }
-                let assumptions: Vec<i32> = (0..random(5))
-                    .map(|_| {
-                        let var = 1 + random(count) as i32;
-                        if random(2) == 0 { var } else { -var }
-                    })
-                    .collect();
-                let holds = |row: u32, lit: i32| (row >> (lit.abs() - 1) & 1 == 1) == (lit > 0);
-                let possible = |assumed: &[i32]| {
-                    (0..1u32 << count).any(|row| {
-                        assumed.iter().all(|&lit| holds(row, lit))
-                            && clauses
-                                .iter()
-                                .all(|clause| clause.iter().any(|&lit| holds(row, lit)))
-                    })
-                };
-                let deadline = Instant::now() + Duration::from_secs(60);
-                match solver.solve(&assumptions, &inputs, u64::MAX, deadline) {
-                    Quick::Sat => {
-                        let row = inputs.iter().fold(0, |row, &var| {
-                            row | u32::from(solver.value(var).unwrap()) << (var - 1)
-                        });
-                        assert!(assumptions.iter().all(|&lit| holds(row, lit)));
-                        assert!(
-                            clauses
-                                .iter()
-                                .all(|clause| clause.iter().any(|&lit| holds(row, lit)))
-                        );
-                        sat += 1;
-                    }
-                    Quick::Unsat => {
-                        assert!(!possible(&assumptions));
-                        let core = solver.core().to_vec();
-                        assert!(
-                            core.iter().all(|lit| assumptions.contains(lit)),
-                            "{core:?} {assumptions:?}"
-                        );
-                        assert!(!possible(&core));
-                        unsat += 1;
-                    }
-                    Quick::Hard => panic!("no limit was set"),
-                }
-            }
-        }
-        assert!(sat > 300 && unsat > 300, "{sat} {unsat}");
-    }
-}
+mod tests;

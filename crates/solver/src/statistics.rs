@@ -20,7 +20,7 @@ pub struct Statistics {
     pub reuse: Share,
     pub values: Share,
     pub embedded: Share,
-    /// What the embedded solver did, in assignments looked at: the same for the same
+    /// What the embedded solver did, in clauses looked at: the same for the same
     /// questions, unlike its time.
     pub work: u64,
     pub external: Share,

@@ -446,3 +446,47 @@ fn growing_keeps_bytes_of_the_goal() {
     assert_eq!(model.length(0), 6);
     assert_eq!((model.byte(0, 3), model.byte(0, 5)), (b'A', b'A'));
 }
+
+/// The bounds of a number of ten digits leave one value for each digit, and no SAT solver is needed.
+#[test]
+fn numbers_at_their_limit_are_sums_of_digits() {
+    let mut arena = Arena::new();
+    let shape = input(b"1111111111", 12);
+    let mut prefix = digits(&mut arena, 10);
+    // 64 bits, so that nothing wraps around.
+    let mut value = arena.constant(64, 0).unwrap();
+    for offset in 0..10 {
+        let byte = arena.input(0, offset);
+        let digit = arena.zext(byte, 64).unwrap();
+        let zero = arena.constant(64, 48).unwrap();
+        let digit = arena.binary(Op::Sub, digit, zero).unwrap();
+        let ten = arena.constant(64, 10).unwrap();
+        let scaled = arena.binary(Op::Mul, value, ten).unwrap();
+        value = arena.binary(Op::Add, scaled, digit).unwrap();
+    }
+    let small = compare(&mut arena, Op::Sle, value, i32::MAX as u64);
+    prefix.push(small);
+    let below = compare(&mut arena, Op::Sle, value, i32::MAX as u64 - 1);
+    let goal = arena.not(below);
+    let (hint, bounds) = (Assignment::from_input(&shape), Bounds::from_input(&shape));
+    let mut settings = Settings::default();
+    settings.layers.embedded = false;
+    let mut solver = Solver::new(settings);
+    let mut ask = |arena: &mut Arena, prefix: &[Expr], goal: Expr| {
+        let query = Query {
+            prefix,
+            goal,
+            hint: &hint,
+            bounds: &bounds,
+            soft: &[],
+        };
+        solver.solve(arena, &query)
+    };
+    let answer = ask(&mut arena, &prefix, goal);
+    assert_eq!(bytes(answer, &shape), b"2147483647");
+    // With ten digits there is none above 9999999999, and the tenth power needs all of them.
+    let above = compare(&mut arena, Op::Ult, value, 10_000_000_000);
+    let above = arena.not(above);
+    let answer = ask(&mut arena, &prefix[..10], above);
+    assert_eq!(answer, Answer::Unsat((0..10).collect()));
+}

@@ -32,8 +32,8 @@ const MAX_QUICK_VARIABLES: usize = 2_000_000;
 const MAX_QUICK_SIZE: usize = 40_000_000;
 /// Conflicts after which a question counts as hard.
 const QUICK_CONFLICTS: u64 = 2_000;
-/// Assignments to look at after which it does if there is no time.
-const HURRIED_WORK: u64 = 50_000;
+/// Clauses to look at after which it does if there is no time.
+const HURRIED_WORK: u64 = 300_000;
 
 /// What a hard question counts for, besides what was done to find out that it is.
 const HARD: u64 = 10_000_000;
@@ -46,7 +46,7 @@ pub(crate) struct Embedded {
     clock: u64,
     /// Variables of one instance.
     size_limit: usize,
-    /// How much was done, in assignments looked at.
+    /// How much was done, in clauses looked at.
     pub work: u64,
     /// Hard questions are put off.
     pub hurries: bool,

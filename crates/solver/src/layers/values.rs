@@ -5,9 +5,11 @@
 //! query has no solution, and if there are only such conditions it has been
 //! solved. Conditions on several bytes are tried out: with the run's own bytes,
 //! changing as few of them as possible, guided by working backwards from what
-//! the goal needs.
+//! the goal needs. Those that compare sums are solved as such.
 
 mod inversion;
+mod linear;
+mod sums;
 
 use crate::arena::{Arena, Expr};
 use crate::machine;
@@ -16,7 +18,9 @@ use crate::trial::Trial;
 use crate::variables::{Var, VarId};
 use changeling_trace::Op;
 use inversion::Inversion;
+use linear::Linear;
 use rustc_hash::FxHashMap;
+use sums::{Choice, Found};
 
 /// Which of 256 values satisfy a condition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,6 +60,10 @@ impl ByteSet {
 const MAX_WORK: u64 = 60_000;
 /// Values tried for a byte on its own.
 const MAX_SINGLES: usize = 48;
+/// Values that a variable of a sum may have.
+const MAX_CHOICES: u64 = 4_096;
+/// Demands on sums that are met at once.
+const MAX_DEMANDS: usize = 64;
 
 #[derive(Default)]
 pub(crate) struct Values {
@@ -77,7 +85,7 @@ const GOAL: usize = usize::MAX;
 impl Layer for Values {
     fn attempt(&mut self, arena: &mut Arena, trial: &mut Trial, task: &Task) -> Option<Verdict> {
         let mut domains: FxHashMap<VarId, Domain> = FxHashMap::default();
-        let mut open: Vec<Expr> = Vec::new();
+        let mut open: Vec<(Expr, usize)> = Vec::new();
         let named = task
             .conditions
             .iter()
@@ -88,7 +96,7 @@ impl Layer for Values {
             let set = arena.set(condition);
             let only = (set.len() == 1).then(|| set.iter().next()).flatten();
             let Some(var) = only else {
-                open.push(condition);
+                open.push((condition, index));
                 continue;
             };
             let domain = domains.entry(var).or_insert_with(|| Domain {
@@ -108,7 +116,7 @@ impl Layer for Values {
                         domain.high = domain.high.min(high);
                     }
                     None => {
-                        open.push(condition);
+                        open.push((condition, index));
                         continue;
                     }
                 },
@@ -135,7 +143,12 @@ impl Layer for Values {
         if open.is_empty() {
             return Some(Verdict::Sat(values));
         }
-        self.search(arena, trial, task, &domains, &open, values)
+        let conditions: Vec<Expr> = open.iter().map(|(condition, _)| *condition).collect();
+        if let Some(verdict) = holds(arena, trial, &conditions, &values) {
+            return Some(verdict);
+        }
+        let sums = self.sums(arena, trial, task, &domains, &open, &values);
+        sums.or_else(|| self.search(arena, trial, task, &domains, &conditions, values))
     }
 
     fn reset(&mut self) {
@@ -182,6 +195,92 @@ impl Values {
         set
     }
 
+    /// Takes conditions for demands on sums, as far as they are; `forced` are values that
+    /// conditions on single variables need anyway.
+    fn sums(
+        &self,
+        arena: &Arena,
+        trial: &mut Trial,
+        task: &Task,
+        domains: &FxHashMap<VarId, Domain>,
+        open: &[(Expr, usize)],
+        forced: &[(VarId, u64)],
+    ) -> Option<Verdict> {
+        let bounds = |var: VarId| match domains.get(&var) {
+            Some(domain) => (domain.low, domain.high),
+            None => (0, task.bounds.maximum(arena.variables.var(var))),
+        };
+        let values = |var: VarId| {
+            let (low, high) = bounds(var);
+            (low..=high).filter(move |&value| match domains.get(&var) {
+                Some(domain) => domain.contains(value),
+                None => true,
+            })
+        };
+        let range = |var: VarId| {
+            let (low, high) = bounds(var);
+            if high - low >= MAX_CHOICES {
+                return (low as i64, high.min(i64::MAX as u64) as i64);
+            }
+            let ends = [values(var).min(), values(var).max()];
+            let [least, most] = ends.map(|end| end.unwrap_or(low) as i64);
+            (least, most)
+        };
+        let mut linear = Linear::new(arena, &range);
+        let mut demands = Vec::new();
+        let mut core: Vec<usize> = Vec::new();
+        for &(condition, index) in open.iter().rev() {
+            let before = demands.len();
+            let _ = linear.demands(condition, &mut demands);
+            match (index, demands.len() > before) {
+                (GOAL, false) => return None,
+                (GOAL, true) | (_, false) => {}
+                (index, true) => core.push(index),
+            }
+            if demands.len() >= MAX_DEMANDS {
+                break;
+            }
+        }
+        let mut vars: Vec<VarId> = demands
+            .iter()
+            .flat_map(|demand| demand.parts.iter().map(|(var, _)| *var))
+            .collect();
+        vars.sort_unstable();
+        vars.dedup();
+        let choices = vars.iter().map(|&var| {
+            let (low, high) = bounds(var);
+            if high - low >= MAX_CHOICES {
+                return None;
+            }
+            let old = task.hint_value(arena, var);
+            let mut values: Vec<u64> = values(var).collect();
+            values.sort_by_key(|value| value.abs_diff(old));
+            let values = values.into_iter().map(|value| value as i64).collect();
+            Some(Choice { var, values })
+        });
+        let choices: Vec<Choice> = choices.collect::<Option<_>>()?;
+        let mut accepted = Vec::new();
+        let mut accept = |chosen: &[(VarId, u64)]| {
+            let others = forced.iter().filter(|(var, _)| !vars.contains(var));
+            accepted = others.chain(chosen).copied().collect();
+            trial.vary(arena, accepted.iter().copied());
+            let mut conditions = open.iter().rev();
+            conditions.all(|&(condition, _)| trial.holds(arena, condition))
+        };
+        match sums::solve(&demands, choices, &mut accept) {
+            Found::Solution => Some(Verdict::Sat(accepted)),
+            Found::Contradiction => {
+                let reasons = vars.iter().filter_map(|var| domains.get(var));
+                core.extend(reasons.flat_map(|domain| &domain.reasons));
+                core.retain(|index| *index != GOAL);
+                core.sort_unstable();
+                core.dedup();
+                Some(Verdict::Unsat(core))
+            }
+            Found::Nothing => None,
+        }
+    }
+
     /// Tries changes of few bytes; `forced` are those that single-byte
     /// conditions need anyway.
     fn search(
@@ -198,9 +297,6 @@ impl Values {
             Some(domain) => domain.contains(value),
             None => value <= task.bounds.maximum(arena.variables.var(var)),
         };
-        if let Some(verdict) = holds(arena, trial, open, &forced) {
-            return Some(verdict);
-        }
         // What the goal, or the first condition that fails, asks of its operands.
         let mut current = forced.clone();
         for round in 0..12 {
