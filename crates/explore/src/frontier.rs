@@ -90,8 +90,18 @@ pub enum Task {
     /// Take a side that was taken before, now with the other bytes of a run that came
     /// this way and saw something new.
     Carry { node: NodeId, way: u32, run: RunId },
+    /// Make a decision of a run go another way, whether or not it was ever taken.
+    Mend { node: NodeId, way: u32, mend: Mend },
     /// Put pieces of inputs together. There is no end of this, so it never waits by itself.
     Vary,
+}
+
+/// How a decision of a run is changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mend {
+    pub run: RunId,
+    /// By a byte in front of the one that it rests on, or by another one in its place.
+    pub inserts: bool,
 }
 
 /// What a task cost. It is counted, not measured: the same search must choose the same.

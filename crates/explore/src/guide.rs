@@ -114,6 +114,12 @@ pub trait Guide: Send {
         u32::MAX
     }
 
+    /// What a path remembers before each of its decisions, and in the end. If something on it hides
+    /// what a change did: the last decision before that.
+    fn masked(&mut self, _contexts: &[[Context; 2]]) -> Option<usize> {
+        None
+    }
+
     /// If a flip asks for another length: which one would be best.
     fn best_length(&self, _flip: &Flip) -> Option<u64> {
         None

@@ -14,6 +14,8 @@ pub mod gap;
 pub mod group;
 pub mod guide;
 pub mod guides;
+mod manners;
+mod masks;
 pub mod merge;
 pub mod normalise;
 mod novelty;

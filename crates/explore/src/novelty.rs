@@ -48,7 +48,7 @@ impl State {
             Task::Flip { node, way } => self.novelty_of(node, way as usize),
             // The way is known, what comes after it is not.
             Task::Carry { node, way, .. } => NEWS + self.novelty_of(node, way as usize) / 2,
-            Task::Out { .. } | Task::Another { .. } | Task::Vary => 0,
+            Task::Out { .. } | Task::Another { .. } | Task::Mend { .. } | Task::Vary => 0,
         }
     }
 

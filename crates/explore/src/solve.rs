@@ -28,6 +28,10 @@ impl State {
             Task::Out { end } => self.out(end),
             Task::Another { node } => self.another(node),
             Task::Carry { node, way, run } => self.carry(node, way as usize, run),
+            Task::Mend { node, way, mend } => {
+                let input = self.mended(node, way as usize, mend);
+                input.map_or(Solved::Nothing, Solved::Input)
+            }
             Task::Vary => self.variation().map_or(Solved::Nothing, Solved::Input),
         };
         let now = self.spent();
@@ -81,7 +85,7 @@ impl State {
         match task {
             Task::Flip { node, way } => self.close(node, way as usize, WayState::Diverged),
             Task::Out { end } => self.settle(end, PairState::Unclear),
-            Task::Another { .. } | Task::Carry { .. } | Task::Vary => {}
+            Task::Another { .. } | Task::Carry { .. } | Task::Mend { .. } | Task::Vary => {}
         }
     }
 
@@ -362,7 +366,7 @@ impl State {
         terms::equals(&mut self.arena, variable, length).ok()
     }
 
-    fn ask(&mut self, prefix: &[Expr], goal: Expr, near: RunId) -> Answer {
+    pub fn ask(&mut self, prefix: &[Expr], goal: Expr, near: RunId) -> Answer {
         self.ask_wishing(prefix, goal, near, &[])
     }
 

@@ -5,6 +5,7 @@ use crate::findings::Findings;
 use crate::frontier::{Bucket, Cost, FLIPS_FIRST, Frontier, Task};
 use crate::gap::{Account, Gap, Place};
 use crate::guide::{Context, Guide, RunFacts};
+use crate::manners::{Manner, Manners};
 use crate::merge::{self, Owner};
 use crate::normalise::Normaliser;
 use crate::novelty::Familiar;
@@ -30,6 +31,7 @@ pub(crate) struct State {
     pub bounds: Bounds,
     pub arena: Arena,
     pub solver: Solver,
+    pub manners: Manners,
     pub tree: Tree,
     pub frontier: Frontier,
     pub guide: Box<dyn Guide>,
@@ -78,6 +80,8 @@ pub(crate) struct Ran {
     pub furthest: [Context; 2],
     pub parting: Option<[u32; 2]>,
     pub origin: Option<Bucket>,
+    /// How it ended, in head.
+    pub manner: Manner,
 }
 
 /// Where an input comes from.
@@ -113,6 +117,7 @@ impl State {
             subject,
             arena: Arena::new(),
             solver,
+            manners: Manners::default(),
             tree: Tree::new(),
             frontier: Frontier::new(seed),
             guide,
@@ -185,6 +190,7 @@ impl State {
             furthest: Default::default(),
             parting: None,
             origin: origin.map(|origin| origin.bucket),
+            manner: self.manners.of(&head.observation),
         });
         let (is_new_pair, discarded) = match self.insert(run, runs, candidate.is_some(), &subject) {
             Ok(inserted) => {
@@ -287,6 +293,9 @@ impl State {
         self.nearest = u32::MAX;
         for &node in &inserted.decisions {
             self.enqueue(node);
+        }
+        if inserted.is_news && !differs && !self.guide.only_flips() && self.entered_change(run) {
+            self.lift_mask(run);
         }
         if inserted.is_news && !self.guide.only_flips() {
             self.pool_run(run, self.nearest);
@@ -451,7 +460,7 @@ impl State {
                     self.note(Gap::Diverged);
                 }
             }
-            Task::Carry { .. } | Task::Vary => {}
+            Task::Carry { .. } | Task::Mend { .. } | Task::Vary => {}
             Task::Another { node } => {
                 // The value just seen has its own way now; ask for yet another.
                 self.frontier

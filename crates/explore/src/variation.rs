@@ -6,18 +6,51 @@
 //! put together at random; what comes of it is run and learnt from like any other.
 
 use crate::frontier::Random;
+use crate::manners::Manner;
 use crate::state::State;
 use crate::tree::RunId;
 use changeling_trace::input::{Input, Stream};
+use std::collections::BTreeMap;
 
 /// Runs that are worth varying.
 pub struct Pool {
     /// By promise: the versions part, a change was entered, the guide sees a target from here
     /// as near as ever, something else was new.
-    tiers: [Vec<RunId>; 4],
+    tiers: [Tier; 4],
     /// The best rank that led to a target.
     nearest: u32,
     random: Random,
+}
+
+/// Runs of the same promise.
+#[derive(Default)]
+struct Tier {
+    runs: Vec<RunId>,
+    /// By the manner in which they end.
+    alike: BTreeMap<Manner, Vec<RunId>>,
+}
+
+impl Tier {
+    fn push(&mut self, run: RunId, manner: Manner) {
+        self.runs.push(run);
+        self.alike.entry(manner).or_default().push(run);
+    }
+
+    /// One of all, or first a manner to end, so that the rare ones have their share.
+    fn choose(&self, random: &mut Random) -> RunId {
+        let runs = match random.below(2) {
+            0 => &self.runs,
+            _ => {
+                let nth = random.below(self.alike.len());
+                self.alike.values().nth(nth).unwrap_or(&self.runs)
+            }
+        };
+        let from = match random.below(2) {
+            0 => runs.len().saturating_sub(LATEST),
+            _ => 0,
+        };
+        runs[from + random.below(runs.len() - from)]
+    }
 }
 
 impl Pool {
@@ -31,16 +64,12 @@ impl Pool {
 
     /// Mostly one of the most promising, and among these one of the latest.
     fn choose(&mut self) -> Option<RunId> {
-        let waiting = self.tiers.iter().filter(|tier| !tier.is_empty());
-        let waiting: Vec<&Vec<RunId>> = waiting.collect();
+        let waiting = self.tiers.iter().filter(|tier| !tier.runs.is_empty());
+        let waiting: Vec<&Tier> = waiting.collect();
         let last = waiting.len().checked_sub(1)?;
         let tier = (0..last).find(|_| self.random.below(2) == 0);
         let tier = waiting[tier.unwrap_or(last)];
-        let from = match self.random.below(2) {
-            0 => tier.len().saturating_sub(LATEST),
-            _ => 0,
-        };
-        Some(tier[from + self.random.below(tier.len() - from)])
+        Some(tier.choose(&mut self.random))
     }
 }
 
@@ -77,24 +106,55 @@ impl State {
         let pool = &mut self.pool;
         if tier == NEAR && near.saturating_add(SLACK) < pool.nearest {
             let further = std::mem::take(&mut pool.tiers[NEAR]);
-            pool.tiers[OTHERS].extend(further);
+            for run in further.runs {
+                pool.tiers[OTHERS].push(run, self.corpus[run.0 as usize].manner);
+            }
         }
         pool.nearest = pool.nearest.min(near);
-        pool.tiers[tier].push(run);
+        pool.tiers[tier].push(run, self.corpus[run.0 as usize].manner);
     }
 
     /// An input that was not run before.
     pub fn variation(&mut self) -> Option<Input> {
         for _ in 0..TRIES {
             let run = self.pool.choose()?;
-            let other = RunId(self.pool.random.below(self.corpus.len()) as u32);
-            let input = |run: RunId| &self.corpus[run.0 as usize].input;
-            let varied = vary(input(run), input(other), &mut self.pool.random);
+            let varied = match self.pool.random.below(4) {
+                0 => self.insertion(run),
+                _ => None,
+            };
+            let varied = varied.unwrap_or_else(|| {
+                let other = RunId(self.pool.random.below(self.corpus.len()) as u32);
+                let input = |run: RunId| &self.corpus[run.0 as usize].input;
+                vary(input(run), input(other), &mut self.pool.random)
+            });
             if self.known(&varied).is_none() {
                 return Some(varied);
             }
         }
         None
+    }
+
+    /// A run's input with a byte more: one that the program would have taken otherwise there, put
+    /// in before what stands there or in front of the byte after it. What follows keeps its
+    /// meaning, while a flip would write over it.
+    fn insertion(&mut self, run: RunId) -> Option<Input> {
+        let mut tests = Vec::new();
+        let mut current = self.corpus[run.0 as usize].end;
+        while let Some((node, taken)) = self.tree.before(current) {
+            if let Some(decision) = self.tree.decision(node) {
+                let others = decision.ways.iter().enumerate();
+                let others = others.filter(|(at, _)| *at != taken);
+                tests.extend(others.map(|(_, way)| way.held));
+            }
+            current = node;
+        }
+        tests.retain(|held| self.arena.variable_count(*held) == 1);
+        if tests.is_empty() {
+            return None;
+        }
+        let goal = tests[self.pool.random.below(tests.len())];
+        let behind = self.pool.random.below(2);
+        self.with_byte(run, goal, behind)
     }
 }
 

@@ -62,6 +62,8 @@ pub enum Aim {
     Side,
     /// A place where changes meet.
     Meeting,
+    /// A place that shows something which depends on changes.
+    Effect,
 }
 
 /// Runs that a target gets before the next one has its turn.
@@ -85,6 +87,8 @@ pub struct Guided {
     pub(super) choice: Choice,
     pub(super) contexts: [Contexts; 2],
     situations: HashMap<(usize, Context), Situation>,
+    /// Whether all that an effect needs in order to be shown is as it should be.
+    open: HashMap<(usize, Context), bool>,
     /// Targets that no run has reached, by number; the first has its turn.
     pub(super) missing: Vec<usize>,
     /// The same for sides of changed branches, which come after all changes.
@@ -137,6 +141,7 @@ impl Guided {
             choice,
             contexts,
             situations: HashMap::new(),
+            open: HashMap::new(),
             missing,
             sides,
             turn: 0,
@@ -196,6 +201,16 @@ impl Guided {
         self.situations
             .entry((target, context))
             .or_insert_with(|| plan.situation(goal, &contexts.get(context).values))
+    }
+
+    fn is_open(&mut self, target: usize, context: Context) -> bool {
+        let Target { side, goal, .. } = self.tables.targets[target];
+        let plan = &self.tables.sides[side.index()].plan;
+        let values = &self.contexts[side.index()].get(context).values;
+        *self
+            .open
+            .entry((target, context))
+            .or_insert_with(|| plan.is_open(goal, values))
     }
 
     fn entered_change(&self, contexts: [Context; 2]) -> bool {
@@ -269,7 +284,7 @@ impl Guided {
         let targets = 0..self.tables.targets.len();
         let next = targets.filter_map(|target| {
             let Target { node, aim, .. } = self.tables.targets[target];
-            if aim == Aim::Side {
+            if matches!(aim, Aim::Side | Aim::Effect) {
                 return None;
             }
             if node == last || !self.tables.sides[at].chains.can_follow(last, node) {
@@ -521,6 +536,26 @@ impl Guide for Guided {
         let left = self.situation(target, contexts[side.index()]).left();
         self.nearest = self.nearest.min(left);
         left
+    }
+
+    fn masked(&mut self, contexts: &[[Context; 2]]) -> Option<usize> {
+        let at = Side::Head.index();
+        let memories = &self.contexts[at];
+        let entered = contexts.iter();
+        let entered = entered.map(|contexts| memories.get(contexts[at]).changed);
+        let entered = entered.into_iter().position(|changed| changed)?;
+        let effects = 0..self.tables.targets.len();
+        let effects: Vec<usize> = effects
+            .filter(|target| self.tables.targets[*target].aim == Aim::Effect)
+            .collect();
+        effects.into_iter().find_map(|target| {
+            let mut open = |decision: usize| self.is_open(target, contexts[decision][at]);
+            if open(entered) {
+                (entered..contexts.len() - 1).find(|decision| !open(decision + 1))
+            } else {
+                (0..entered).rev().find(|decision| open(*decision))
+            }
+        })
     }
 
     fn best_length(&self, flip: &Flip) -> Option<u64> {

@@ -114,6 +114,12 @@ impl Plan {
         }
     }
 
+    /// Whether the variables that a goal needs are as they should be.
+    pub fn is_open(&self, goal: GoalId, values: &Values) -> bool {
+        let goal = &self.goals[goal.0 as usize];
+        goal.needs.iter().all(|need| need.holds(values))
+    }
+
     fn left_for(&self, goal: &Goal, values: &Values, left: &[u32]) -> u32 {
         let nearest = |list: &[GoalId]| {
             let list = list.iter().map(|id| left[id.0 as usize]);

@@ -165,7 +165,7 @@ fn is_hidden(instruction: &Instruction, modified: bool, depends: impl Fn(&Value)
 }
 
 /// A call of something that is not part of the program may do anything with what it is given.
-fn calls_out(facts: &Facts<'_>, site: Site) -> bool {
+pub(super) fn calls_out(facts: &Facts<'_>, site: Site) -> bool {
     let Some(call) = facts.program.instruction(site).call() else {
         return false;
     };

@@ -11,7 +11,7 @@ use super::guided::{Aim, Guided, SideTable, Tables, Target};
 use super::modified::Pair;
 use super::plan::Plan;
 use super::planner::Planner;
-use super::prune::Horizon;
+use super::prune::{Horizon, calls_out};
 use crate::runner::Side;
 use changeling_analysis::{Graphs, Slicer};
 use changeling_changes::{Change, ChangeSet};
@@ -49,6 +49,8 @@ pub struct Surveyed {
 
 /// With more changed blocks than this, those of a change are one target.
 const MOST_BLOCKS: usize = 64;
+/// Places that show effects.
+const MOST_EFFECTS: usize = 16;
 /// Targets beyond this are not aimed at.
 const MOST_TARGETS: usize = 256;
 
@@ -133,6 +135,17 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
                 });
             }
         }
+        if side == Side::Head && parts.has(Part::Subgoals) {
+            for block in effect_blocks(&facts, &pair) {
+                targets.push(Target {
+                    node: 0,
+                    side,
+                    goal: planner.target(&[Spot { block, side: None }])?,
+                    blocks: facts.number(block).into_iter().collect(),
+                    aim: Aim::Effect,
+                });
+            }
+        }
         if side == Side::Head && !survey.aim.is_empty() {
             let mut blocks: Vec<BlockId> = survey
                 .aim
@@ -192,7 +205,9 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
     let sides: [SideTable; 2] = sides
         .try_into()
         .unwrap_or_else(|_| unreachable!("one table per version"));
-    let of_head = targets.iter().filter(|target| target.side == Side::Head);
+    let of_head = targets
+        .iter()
+        .filter(|target| target.side == Side::Head && target.aim != Aim::Effect);
     let aimed = of_head.flat_map(|target| target.blocks.clone()).collect();
     let watched = sides.each_ref().map(|side| side.watched.clone());
     let tables = Tables {
@@ -237,6 +252,23 @@ fn changed_sides(
     spots
         .filter_map(|spot| Some((spot, facts.number_of(spot)?)))
         .collect()
+}
+
+/// Places of head that may show what changes did: calls out of the program that depend on them.
+fn effect_blocks(facts: &Facts<'_>, pair: &Pair<'_>) -> Vec<BlockId> {
+    let all = pair.changes.changes.iter();
+    let modified = all.flat_map(|change| pair.modified(change, Side::Head));
+    let modified: Vec<Site> = modified.copied().collect();
+    let slicer = Slicer::new(facts.program, facts.graphs, &facts.memory);
+    let affected = slicer.forward(&modified).into_iter();
+    let shown = affected.filter(|site| calls_out(facts, *site));
+    let mut blocks: Vec<BlockId> = shown
+        .map(|site| facts.program.instruction(site).block)
+        .collect();
+    blocks.sort_unstable();
+    blocks.dedup();
+    blocks.truncate(MOST_EFFECTS);
+    blocks
 }
 
 fn meaning(facts: &Facts<'_>, pair: &Pair<'_>, side: Side, chains: &Chains) -> Meaning {
