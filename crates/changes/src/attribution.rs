@@ -8,7 +8,7 @@ use changeling_program::{
 
 use crate::alignment::Edit;
 use crate::grouping::Pair;
-use crate::source::Which;
+use crate::source::{RETURN, Which};
 use crate::{HunkId, Lines};
 
 /// The hunks of each edit: those around its lines, and those that assign what it
@@ -188,7 +188,7 @@ fn statement_hunks(pair: &Pair<'_>, edit: Edit, places: &[(Which, Place)]) -> Ve
     hunks
 }
 
-/// Hunks that assign the variable of a phi node. Where ways join, the compiler
+/// Hunks that assign the variable of a phi node or selection. Where ways join, the compiler
 /// drops blocks that only assigned a constant, and what is known about them.
 fn joined_hunks(pair: &Pair<'_>, edit: Edit) -> Vec<HunkId> {
     let mut hunks = Vec::new();
@@ -197,8 +197,7 @@ fn joined_hunks(pair: &Pair<'_>, edit: Edit) -> Vec<HunkId> {
         let phi = site.filter(|&site| {
             let instruction = program.instruction(site);
             let constant = |value: &Value| matches!(value, Value::Constant(_));
-            matches!(instruction.operation, Operation::Phi { .. })
-                && instruction.operands.iter().any(constant)
+            is_joined(&instruction.operation) && instruction.operands.iter().any(constant)
         });
         let Some(site) = phi else { continue };
         let known = debug_values(program, program.function(function).sites()).iter();
@@ -207,8 +206,43 @@ fn joined_hunks(pair: &Pair<'_>, edit: Edit) -> Vec<HunkId> {
             let name = &program.variables[known.variable.index()].name;
             hunks.extend(pair.text.hunks_assigning(which, program, function, name));
         }
+        if is_returned(program, site) {
+            hunks.extend(pair.text.hunks_assigning(which, program, function, RETURN));
+        }
     }
     hunks
+}
+
+/// Whether an instruction takes one of several values: ways that differ in a value only may be one.
+fn is_joined(operation: &Operation) -> bool {
+    matches!(operation, Operation::Phi { .. } | Operation::Select)
+}
+
+/// Values that are joined more often on their way out of a function are not followed.
+const MOST_JOINED: usize = 16;
+
+/// Whether the joined value is what the function returns, alone or joined with others again.
+fn is_returned(program: &Program, phi: Site) -> bool {
+    let function = program.function(program.function_of(phi));
+    let mut values = vec![phi];
+    let mut at = 0;
+    while let Some(&value) = values.get(at).filter(|_| at < MOST_JOINED) {
+        at += 1;
+        for site in function.sites() {
+            let instruction = program.instruction(site);
+            if !instruction.operands.contains(&Value::Result(value)) {
+                continue;
+            }
+            match instruction.operation {
+                Operation::Return => return true,
+                ref operation if is_joined(operation) && !values.contains(&site) => {
+                    values.push(site);
+                }
+                _ => {}
+            }
+        }
+    }
+    false
 }
 
 /// Lines that assign operands which differ between the two sides of the edit.

@@ -1,9 +1,9 @@
 //! Which functions of the two versions correspond: by name and signature, then
 //! by name, then by similarity of their bodies.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use changeling_program::{FunctionId, Program};
+use changeling_program::{Callee, FunctionId, Program};
 
 use crate::Reason;
 use crate::keys::{Keys, function_name, hash};
@@ -33,7 +33,12 @@ pub fn match_functions(base: &Program, head: &Program) -> Vec<Match> {
         base,
         head,
     };
-    let rounds: [(KeyOf, Reason); 5] = [
+    let rounds: [(KeyOf, Reason); 6] = [
+        // Of a function that is in several units there may be a copy in each.
+        (
+            |c| Some(hash(&(&c.name, c.signature, &c.file, c.body, c.callers))),
+            Reason::Name,
+        ),
         (
             |c| Some(hash(&(&c.name, c.signature, &c.file, c.body))),
             Reason::Name,
@@ -76,6 +81,8 @@ struct Card {
     body: u64,
     /// The same, with calls of the function itself made nameless.
     anonymous: u64,
+    /// Hash of the names of the functions that call it.
+    callers: u64,
     size: usize,
     /// Sorted keys of the instructions.
     bag: Vec<u64>,
@@ -87,16 +94,33 @@ struct Version {
 
 impl Version {
     fn new(keys: Keys<'_>) -> Version {
+        let callers = callers(keys.program);
         let functions = keys
             .program
             .function_ids()
-            .map(|id| card(&keys, id))
+            .zip(callers)
+            .map(|(id, callers)| card(&keys, id, callers))
             .collect();
         Version { functions }
     }
 }
 
-fn card(keys: &Keys<'_>, id: FunctionId) -> Card {
+/// For each function, which functions call it, by name.
+fn callers(program: &Program) -> Vec<u64> {
+    let mut names: Vec<BTreeSet<String>> = vec![BTreeSet::new(); program.functions.len()];
+    for caller in program.definitions() {
+        let name = function_name(program, caller);
+        for site in program.function(caller).sites() {
+            let call = program.instruction(site).call();
+            if let Some(Callee::Direct(to)) = call.map(|call| &call.callee) {
+                names[to.index()].insert(name.clone());
+            }
+        }
+    }
+    names.iter().map(hash).collect()
+}
+
+fn card(keys: &Keys<'_>, id: FunctionId, callers: u64) -> Card {
     let function = keys.program.function(id);
     let body = keys.body(id);
     let own = keys.function(id);
@@ -105,10 +129,14 @@ fn card(keys: &Keys<'_>, id: FunctionId) -> Card {
         .zip(&body.shape)
         .map(|(site, &shape)| {
             let instruction = keys.program.instruction(site);
-            let calls_itself = instruction.call().is_some_and(|call| {
-                matches!(&call.callee, changeling_program::Callee::Direct(to) if keys.function(*to) == own)
-            });
-            if calls_itself { hash(&("itself", instruction.operands.len())) } else { shape }
+            let calls_itself = instruction.call().is_some_and(
+                |call| matches!(&call.callee, Callee::Direct(to) if keys.function(*to) == own),
+            );
+            if calls_itself {
+                hash(&("itself", instruction.operands.len()))
+            } else {
+                shape
+            }
         })
         .collect();
     let mut bag = anonymous.clone();
@@ -125,6 +153,7 @@ fn card(keys: &Keys<'_>, id: FunctionId) -> Card {
         } else {
             0
         },
+        callers,
         anonymous: hash(&anonymous),
         size: body.kind.len(),
         bag,
@@ -227,4 +256,53 @@ fn similarity(a: &Card, b: &Card) -> f64 {
         }
     }
     (2 * common) as f64 / total as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use changeling_program::{BinaryOp, Builder, Linkage};
+
+    /// A copy of `twice` for each caller, as inlined functions have in each unit.
+    fn program(callers: &[&str]) -> Program {
+        let mut builder = Builder::new();
+        for (n, caller) in callers.iter().enumerate() {
+            let copy = match n {
+                0 => "twice".to_owned(),
+                _ => format!("twice.{n}"),
+            };
+            let copy = builder.declare(&copy, 1);
+            let mut body = builder.define(copy, 1);
+            body.start(0);
+            let two = body.int(2);
+            let argument = body.argument(0);
+            let product = body.binary(BinaryOp::Mul, argument, two);
+            body.ret(Some(product));
+            let caller = builder.declare(caller, 1);
+            let mut body = builder.define(caller, 1);
+            body.start(0);
+            let argument = body.argument(0);
+            let result = body.call(copy, &[argument]);
+            body.ret(Some(result));
+        }
+        let mut program = builder.finish();
+        for function in &mut program.functions {
+            function.linkage = Linkage::Internal;
+        }
+        program
+    }
+
+    #[test]
+    fn of_several_copies_those_with_the_same_callers_correspond() {
+        let (base, head) = (program(&["parse", "print"]), program(&["print"]));
+        let matches = match_functions(&base, &head);
+        let names = |program: &Program, id: FunctionId| program.function(id).symbol.clone();
+        let mut pairs: Vec<(String, String)> = matches
+            .iter()
+            .map(|pair| (names(&base, pair.base), names(&head, pair.head)))
+            .collect();
+        pairs.sort();
+        let expected = [("print", "print"), ("twice.1", "twice")];
+        assert_eq!(pairs, expected.map(|(a, b)| (a.to_owned(), b.to_owned())));
+    }
 }

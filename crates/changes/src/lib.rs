@@ -11,6 +11,7 @@ mod attribution;
 mod change;
 mod compare;
 mod csg;
+mod declarations;
 mod functions;
 mod globals;
 mod grouping;

@@ -54,6 +54,10 @@ impl Stripped {
         stripped
     }
 
+    pub fn into_lines(self) -> Vec<String> {
+        self.lines
+    }
+
     fn range(&self, first: u32, count: u32) -> std::ops::Range<usize> {
         let from = (first.max(1) as usize - 1).min(self.lines.len());
         from..(from + count as usize).min(self.lines.len())
@@ -140,7 +144,8 @@ fn only_names(old: &[String], new: &[String]) -> bool {
         })
 }
 
-fn tokens(lines: &[&str]) -> Vec<String> {
+/// Words, strings and signs.
+pub fn tokens(lines: &[&str]) -> Vec<String> {
     let mut tokens = Vec::new();
     for line in lines {
         let mut rest = line.trim_start();

@@ -1,6 +1,6 @@
 //! Which structures a line of the source belongs to.
 
-use crate::source::words;
+use crate::declarations::words;
 use std::collections::HashSet;
 
 /// Declarations of more lines are not looked through.
@@ -34,7 +34,7 @@ pub fn record_around(text: &[String], line: u32) -> Option<Record> {
 
 /// The line of the brace that is open at the beginning of a line, or on it, and what stands
 /// before it.
-fn opening(text: &[String], at: usize) -> Option<(usize, String)> {
+pub fn opening(text: &[String], at: usize) -> Option<(usize, String)> {
     let own = text[at].find('{').map(|brace| (at, brace));
     let found = own.or_else(|| {
         let mut depth = 0;

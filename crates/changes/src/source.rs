@@ -5,8 +5,10 @@ use std::path::{Component, PathBuf};
 
 use changeling_program::{DebugValue, File, FileId, FunctionId, Place, Program, Site};
 
+use crate::declarations::{COMMON, Names, function_lines, names_at, words};
 use crate::functions::Match;
 use crate::keys::hash;
+use crate::quiet::{Stripped, tokens};
 use crate::records::{Record, record_around};
 use crate::sequence::matching;
 use crate::{Hunk, HunkId, Lines};
@@ -34,13 +36,11 @@ struct Version {
     /// The same file may have several numbers.
     canonical: Vec<FileId>,
     lines: HashMap<FileId, Vec<String>>,
+    /// The lines without comments.
+    code: HashMap<FileId, Vec<String>>,
     hunks: HashMap<FileId, Vec<(Lines, HunkId)>>,
-}
-
-enum Names {
-    /// Of a macro: only its own name counts.
-    Macro(String),
-    Words(HashSet<String>),
+    /// Source files of C and C++ that are no headers.
+    units: HashSet<FileId>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -59,17 +59,23 @@ impl Text {
             records: Vec::new(),
         };
         for (left, right) in pair_files(base, head, &text, matches) {
-            for (base_lines, head_lines) in differences(
+            let found = differences(
                 left,
                 &text.base.lines[&left],
                 right,
                 &text.head.lines[&right],
-            ) {
+            );
+            let parts = found.into_iter();
+            let parts = parts.flat_map(|(base, head)| text.split(base, head));
+            for (base_lines, head_lines) in parts.collect::<Vec<_>>() {
                 let id = HunkId(text.hunks.len() as u32);
                 text.hunks.push(Hunk {
                     base: base_lines,
                     head: head_lines,
                 });
+                if text.is_cosmetic(&text.hunks[id.0 as usize]) {
+                    continue;
+                }
                 text.base
                     .hunks
                     .entry(left)
@@ -84,6 +90,66 @@ impl Text {
         }
         text.find_names(base, head, matches);
         text
+    }
+
+    /// A difference in parts, so that lines which only got another comment or indentation are apart
+    /// from those that say something else.
+    fn split(&self, base: Lines, head: Lines) -> Vec<(Lines, Lines)> {
+        let keys = |version: &Version, lines: Lines, own: u64| -> Vec<u64> {
+            let code = version.code_in(lines);
+            let keys = code.iter().zip(0..).map(|(line, n)| match tokens(&[line]) {
+                // A brace alone, or nothing, is alike everywhere.
+                tokens if tokens.len() < 2 => hash(&(own, n)),
+                tokens => hash(&tokens),
+            });
+            keys.collect()
+        };
+        let (left, right) = (keys(&self.base, base, 0), keys(&self.head, head, 1));
+        let part = |lines: Lines, from: usize, to: usize| Lines {
+            file: lines.file,
+            first: lines.first + from as u32,
+            count: (to - from) as u32,
+        };
+        let mut parts: Vec<(Lines, Lines)> = Vec::new();
+        let (mut i, mut j) = (0, 0);
+        let mut open = false;
+        let end = (base.count as usize, head.count as usize);
+        for (next_i, next_j) in matching(&left, &right).into_iter().chain([end]) {
+            if next_i > i || next_j > j {
+                parts.push((part(base, i, next_i), part(head, j, next_j)));
+                open = false;
+            }
+            match parts.last_mut().filter(|_| open) {
+                _ if (next_i, next_j) == end => {}
+                Some((base, head)) => {
+                    base.count += 1;
+                    head.count += 1;
+                }
+                None => {
+                    let (left, right) = (next_i + 1, next_j + 1);
+                    parts.push((part(base, next_i, left), part(head, next_j, right)));
+                }
+            }
+            open = true;
+            (i, j) = (next_i + 1, next_j + 1);
+        }
+        parts
+    }
+
+    /// Comments and white space explain no change of the code.
+    fn is_cosmetic(&self, hunk: &Hunk) -> bool {
+        tokens(&self.base.code_in(hunk.base)) == tokens(&self.head.code_in(hunk.head))
+    }
+
+    /// Whether what a hunk declares can be known at a place. What is written in a source file of C or
+    /// C++ is known in that file only.
+    fn is_known_at(&self, hunk: HunkId, which: Which, file: FileId) -> bool {
+        let hunk = &self.hunks[hunk.0 as usize];
+        let own = match which {
+            Which::Base => hunk.base.file,
+            Which::Head => hunk.head.file,
+        };
+        own == file || !self.version(which).units.contains(&own)
     }
 
     fn version(&self, which: Which) -> &Version {
@@ -116,7 +182,7 @@ impl Text {
         let place = self.canonical(which, place);
         let version = self.version(which);
         let (Some(text), Some(hunks)) = (
-            version.lines.get(&place.file),
+            version.code.get(&place.file),
             version.hunks.get(&place.file),
         ) else {
             return Vec::new();
@@ -137,7 +203,7 @@ impl Text {
     pub fn hunk_after(&self, which: Which, place: Place) -> Option<HunkId> {
         let place = self.canonical(which, place);
         let version = self.version(which);
-        let text = version.lines.get(&place.file)?;
+        let text = version.code.get(&place.file)?;
         let from = place.line.checked_sub(1)? as usize;
         let length = text
             .get(from..)?
@@ -155,7 +221,7 @@ impl Text {
     /// A changed macro or other declaration that the line mentions.
     pub fn hunk_named(&self, which: Which, place: Place) -> Option<HunkId> {
         let place = self.canonical(which, place);
-        let lines = self.version(which).lines.get(&place.file)?;
+        let lines = self.version(which).code.get(&place.file)?;
         let line = lines.get(place.line.checked_sub(1)? as usize)?;
         let words: HashSet<&str> = words(line).collect();
         let mentions = |names: &Names| match names {
@@ -168,6 +234,7 @@ impl Text {
                 .iter()
                 .filter(move |(_, names)| matches!(names, Names::Macro(_)) == macros);
             of_kind
+                .filter(|(id, _)| self.is_known_at(*id, which, place.file))
                 .filter(|(_, names)| mentions(names))
                 .map(|&(id, _)| id)
                 .next()
@@ -194,13 +261,14 @@ impl Text {
     /// Hunks that change a structure which the line mentions.
     pub fn hunks_of_records_at(&self, which: Which, place: Place) -> Vec<HunkId> {
         let place = self.canonical(which, place);
-        let lines = self.version(which).lines.get(&place.file);
+        let lines = self.version(which).code.get(&place.file);
         let at = (place.line as usize).checked_sub(1);
         let line = lines.and_then(|lines| lines.get(at?));
         let own = line.map_or("", String::as_str);
         words(own)
             .filter(|word| !COMMON.contains(word))
             .flat_map(|word| self.hunks_of_record(word))
+            .filter(|id| self.is_known_at(*id, which, place.file))
             .collect()
     }
 
@@ -258,7 +326,7 @@ impl Text {
             _ => start.line,
         };
         let place = self.canonical(which, next);
-        let lines = self.version(which).lines.get(&place.file)?;
+        let lines = self.version(which).code.get(&place.file)?;
         let name = &program.variables[known.variable.index()].name;
         let line = (from..=next.line).rev().find(|&line| {
             let text = lines.get(line.saturating_sub(1) as usize);
@@ -270,8 +338,7 @@ impl Text {
         })
     }
 
-    /// Hunks of the function that assign the variable, on that side, and are not
-    /// mere formatting. For assignments of which nothing else is left.
+    /// Hunks of the function that assign the variable, on that side. For assignments of which nothing else is left.
     pub fn hunks_assigning(
         &self,
         which: Which,
@@ -280,10 +347,7 @@ impl Text {
         name: &str,
     ) -> Vec<HunkId> {
         let text = |version: &Version, lines: Lines| -> Vec<String> {
-            let all = version
-                .lines
-                .get(&lines.file)
-                .map_or(&[][..], Vec::as_slice);
+            let all = version.code.get(&lines.file).map_or(&[][..], Vec::as_slice);
             let from = lines.first.saturating_sub(1) as usize;
             let own = all.iter().skip(from).take(lines.count as usize);
             own.cloned().collect()
@@ -336,14 +400,19 @@ impl Text {
         ))
     }
 
-    /// All lines of defined functions.
+    /// All lines of functions, compiled or not.
     fn bodies(&self, which: Which, program: &Program) -> HashSet<(FileId, u32)> {
         let extents = program
             .definitions()
             .filter_map(|function| self.extent(which, program, function));
-        extents
-            .flat_map(|(file, from, to)| (from..=to).map(move |line| (file, line)))
-            .collect()
+        let compiled =
+            extents.flat_map(|(file, from, to)| (from..=to).map(move |line| (file, line)));
+        let code = self.version(which).code.iter();
+        let written = code.flat_map(|(&file, text)| {
+            let lines = function_lines(text).into_iter();
+            lines.map(move |line| (file, line))
+        });
+        compiled.chain(written).collect()
     }
 
     fn find_names(&mut self, base: &Program, head: &Program, matches: &[Match]) {
@@ -366,10 +435,13 @@ impl Text {
         let bodies = sides.map(|(which, program)| self.bodies(which, program));
         let (mut names, mut records) = (Vec::new(), Vec::new());
         for (index, hunk) in self.hunks.iter().enumerate().filter(|&(n, _)| !inside[n]) {
+            if self.is_cosmetic(hunk) {
+                continue;
+            }
             let id = HunkId(index as u32);
             let versions = [(&self.base, hunk.base), (&self.head, hunk.head)];
             for ((version, lines), bodies) in versions.into_iter().zip(&bodies) {
-                let text = &version.lines[&lines.file];
+                let text = &version.code[&lines.file];
                 // What a function that only one version has mentions says nothing.
                 let outer = (lines.first..lines.first + lines.count)
                     .filter(|line| !bodies.contains(&(lines.file, *line)));
@@ -392,18 +464,38 @@ impl Version {
             .map(|(index, file)| *first.entry(tidy(file)).or_insert(FileId::new(index)))
             .collect();
         let mut lines: HashMap<FileId, Vec<String>> = HashMap::new();
+        let mut code: HashMap<FileId, Vec<String>> = HashMap::new();
         for (file, text) in texts {
             if let Some(&file) = canonical.get(file.index()) {
                 lines.insert(file, text.lines().map(str::to_owned).collect());
+                code.insert(file, Stripped::new(text).into_lines());
             }
         }
+        let unit = |file: &&FileId| {
+            let path = tidy(program.file(**file));
+            let extension = path.extension().and_then(|extension| extension.to_str());
+            extension.is_some_and(|extension| UNITS.contains(&extension))
+        };
+        let units = code.keys().filter(unit).copied().collect();
         Version {
             canonical,
             lines,
+            code,
+            units,
             hunks: HashMap::new(),
         }
     }
+
+    fn code_in(&self, lines: Lines) -> Vec<&str> {
+        let all = self.code.get(&lines.file).map_or(&[][..], Vec::as_slice);
+        let from = lines.first.saturating_sub(1) as usize;
+        let own = all.iter().skip(from).take(lines.count as usize);
+        own.map(String::as_str).collect()
+    }
 }
+
+/// How the names of files end that are compiled by themselves.
+const UNITS: [&str; 6] = ["c", "cc", "cpp", "cxx", "C", "c++"];
 
 /// The path without `.` and `..`.
 fn tidy(file: &File) -> PathBuf {
@@ -497,55 +589,6 @@ fn differences(
     hunks
 }
 
-/// What a line outside of functions declares.
-fn names_at(text: &[String], line: u32) -> Option<Names> {
-    let mut at = line.checked_sub(1)? as usize;
-    // A macro may go on for many lines, and only its name counts.
-    while at > 0 && text.get(at - 1)?.trim_end().ends_with('\\') {
-        at -= 1;
-    }
-    names_of(text.get(at)?)
-}
-
-fn names_of(line: &str) -> Option<Names> {
-    let trimmed = line.trim_start();
-    if let Some(rest) = trimmed.strip_prefix('#') {
-        let mut words = words(rest);
-        let defines = matches!(words.next(), Some("define" | "undef"));
-        return words
-            .next()
-            .filter(|_| defines)
-            .map(|name| Names::Macro(name.to_owned()));
-    }
-    let comment = ["//", "/*", "*"]
-        .iter()
-        .any(|start| trimmed.starts_with(start));
-    // Of a function that is declared only the name counts, not its parameters.
-    let declared = match line.find(['(', ')', '=']) {
-        // A macro such as `OF` may stand between.
-        Some(at) if line[at..].starts_with('(') => words(&line[..at])
-            .filter(|word| word.contains(char::is_lowercase))
-            .last(),
-        Some(at) if line[at..].starts_with(')') => return None,
-        _ => None,
-    };
-    let names: HashSet<String> = match declared {
-        Some(name) => HashSet::from([name.to_owned()]),
-        None => words(line)
-            .filter(|word| word.len() > 1 && !COMMON.contains(word))
-            .map(str::to_owned)
-            .collect(),
-    };
-    (!comment && !names.is_empty()).then_some(Names::Words(names))
-}
-
-/// Words that say nothing about what a line is about.
-const COMMON: [&str; 30] = [
-    "int", "char", "long", "short", "unsigned", "signed", "void", "const", "static", "struct",
-    "enum", "union", "typedef", "extern", "if", "else", "for", "while", "return", "sizeof", "let",
-    "mut", "pub", "fn", "impl", "use", "include", "class", "public", "size_t",
-];
-
 /// Statements of more lines are not looked through.
 const STATEMENT: usize = 80;
 
@@ -565,8 +608,14 @@ fn ends_statement(line: &str) -> bool {
     false
 }
 
+/// Stands for a variable that holds what a function returns.
+pub const RETURN: &str = "return";
+
 /// Whether the line may give the variable a value.
 fn assigns(line: &str, name: &str) -> bool {
+    if name == RETURN {
+        return words(line).any(|word| word == RETURN);
+    }
     let letter = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(name).any(|(at, _)| {
         let (before, behind) = (&line[..at], &line[at + name.len()..]);
@@ -581,9 +630,4 @@ fn assigns(line: &str, name: &str) -> bool {
         // A type stands between the name and the value in Rust.
         whole && (equals || steps || (behind.starts_with(':') && behind.contains('=')))
     })
-}
-
-pub fn words(line: &str) -> impl Iterator<Item = &str> {
-    line.split(|c: char| !c.is_alphanumeric() && c != '_')
-        .filter(|word| word.starts_with(|c: char| c.is_alphabetic() || c == '_'))
 }

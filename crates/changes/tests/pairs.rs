@@ -485,6 +485,50 @@ int main(int argc, char **argv) {
 }
 
 #[test]
+fn comments_explain_nothing_and_values_that_follow_do() {
+    let base = "\
+/* The size of the mode, or -1. */
+enum mode { /* of a run */
+  START,
+  MIDDLE,
+  END
+};
+int size(int mode) {
+  if (mode < 0)
+    return -1;
+  if (mode == END) /* the end */
+    return mode + 2;
+  return mode;
+}
+#ifdef OTHER
+int other(int mode) {
+  int size = mode;
+  return size;
+}
+#endif
+int main(int argc, char **argv) {
+  (void)argv;
+  return size(argc);
+}
+";
+    let head = base
+        .replacen("mode, or -1. */", "mode and size, or -2. */", 1)
+        .replacen("START,", "START = 4,", 1)
+        .replacen("return -1;", "return -2;", 1)
+        .replacen("/* the end */", "/* END of it */", 1)
+        .replacen("int size = mode;", "int size = mode + 1;", 1);
+    let pair = Pair::new(base, &head);
+    let mut lines: Vec<(u32, u32)> = pair
+        .set
+        .changes
+        .iter()
+        .map(|c| pair.head_lines(c))
+        .collect();
+    lines.sort_unstable();
+    assert_eq!(lines, [(3, 1), (9, 1)]);
+}
+
+#[test]
 fn without_sources_changes_still_have_lines() {
     let (base, _) = common::compile(BASE);
     let (head, _) = common::compile(&BASE.replacen("weight < 0", "weight < 1", 1));

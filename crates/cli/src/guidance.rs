@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 pub struct Guidance {
     pub guide: Box<dyn Guide>,
     pub watched: [Vec<u32>; 2],
+    /// Changes, by number, that no input can enter.
+    pub unreachable: Vec<u32>,
 }
 
 /// Part of the time of a search that looking at the programs may take.
@@ -31,6 +33,7 @@ pub fn prepare(
     let without = Guidance {
         guide: Box::new(NoGuide),
         watched: Default::default(),
+        unreachable: Vec::new(),
     };
     if settings.guide.is_none() {
         return without;
@@ -50,6 +53,7 @@ pub fn prepare(
             Guidance {
                 guide: Box::new(surveyed.guide),
                 watched: surveyed.watched,
+                unreachable: surveyed.unreachable,
             }
         }
         Err(reason) => {

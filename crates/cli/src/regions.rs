@@ -40,6 +40,8 @@ pub struct Compared {
 #[derive(Default)]
 struct Seen {
     runs: Vec<u64>,
+    /// Numbers of the changes that no input can enter.
+    unreachable: Vec<u32>,
     entered: HashMap<Vec<Vec<u8>>, Vec<u32>>,
 }
 
@@ -93,7 +95,7 @@ impl Regions {
             lone,
             seen: Mutex::new(Seen {
                 runs: vec![0; blocks.len()],
-                entered: HashMap::new(),
+                ..Seen::default()
             }),
             blocks,
             texts,
@@ -116,13 +118,20 @@ impl Regions {
     /// All changes, each with the number of runs that entered it.
     pub fn counted(&self) -> Vec<results::Change> {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let counted = self.changes.iter().zip(&seen.runs);
+        let counted = self.changes.iter().zip(&seen.runs).zip(0..);
         counted
-            .map(|(change, &runs)| results::Change {
+            .map(|((change, &runs), n)| results::Change {
                 runs: Some(runs),
+                unreachable: runs == 0 && seen.unreachable.contains(&n),
                 ..change.clone()
             })
             .collect()
+    }
+
+    /// Takes note of changes, by number, that no input can enter.
+    pub fn are_unreachable(&self, changes: Vec<u32>) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.unreachable = changes;
     }
 
     /// Lines of head that changes touch and that have code, and those executed.
@@ -382,5 +391,6 @@ fn described(
         function: function.unwrap_or_default(),
         hunk: text,
         runs: None,
+        unreachable: false,
     }
 }

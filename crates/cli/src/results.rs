@@ -7,7 +7,7 @@ use changeling_explore::budget::Stopped;
 use changeling_explore::difference::{Channel, Kind};
 use changeling_explore::frontier::Bucket;
 use changeling_explore::group::Spot;
-use changeling_explore::outcome::{Difference, GapCount, Outcome, Suspicion, Verdict};
+use changeling_explore::outcome::{Difference, GapCount, Outcome, Stats, Suspicion, Verdict};
 use changeling_explore::sequences::{Exercised, critical};
 use changeling_explore::{End, Observation, Side, witness};
 use changeling_report::results::{self, Bytes, FileWritten, InputView, Observed, Place, Results};
@@ -198,6 +198,19 @@ pub fn stopped(stopped: Stopped) -> results::Stopped {
     }
 }
 
+/// Which part of all flips each rule has given up: of these, those tried and those that wait.
+fn shares(stats: &Stats) -> serde_json::Value {
+    let tried: u64 = stats.by_bucket.values().map(|bucket| bucket.tasks).sum();
+    let all = (stats.discarded + tried + stats.waiting).max(1) as f64;
+    let rules = stats.by_rule.iter();
+    let shares = rules.filter_map(|(rule, count)| {
+        let name = serde_json::to_value(rule).ok()?;
+        let share = (*count as f64 / all * 1e4).round() / 1e4;
+        Some((name.as_str()?.to_owned(), share.into()))
+    });
+    serde_json::Value::Object(shares.collect())
+}
+
 pub fn stats(outcome: &Outcome) -> results::Stats {
     let stats = &outcome.stats;
     let timeouts = outcome
@@ -225,6 +238,7 @@ pub fn stats(outcome: &Outcome) -> results::Stats {
             all.into_iter()
                 .filter(|(name, _)| shown.contains(&name.as_str())),
         );
+        more.insert("share_by_rule".into(), shares(stats));
     }
     results::Stats {
         runs: stats.runs,

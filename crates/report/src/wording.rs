@@ -119,14 +119,21 @@ pub fn exploration(results: &Results) -> Vec<String> {
             coverage.covered_changed_lines, coverage.changed_lines
         ));
     }
-    let unreached: Vec<String> = results
-        .changes
-        .iter()
-        .filter(|change| change.runs == Some(0))
-        .map(change_place)
-        .collect();
-    if !unreached.is_empty() {
-        out.push(format!("changes no run entered: {}", unreached.join(", ")));
+    let not_entered = |unreachable: bool| -> Vec<String> {
+        let changes = results.changes.iter();
+        let own = changes.filter(|change| change.runs == Some(0));
+        let own = own.filter(|change| change.unreachable == unreachable);
+        own.map(change_place).collect()
+    };
+    let unreached = [
+        (false, "changes no run entered"),
+        (true, "changes no input can reach"),
+    ];
+    for (unreachable, text) in unreached {
+        let places = not_entered(unreachable);
+        if !places.is_empty() {
+            out.push(format!("{text}: {}", places.join(", ")));
+        }
     }
     out.extend(critical(results));
     for left in results.unexplored.iter().filter(|left| left.count > 0) {
@@ -180,7 +187,11 @@ pub fn next_steps(results: &Results, out: &str) -> Vec<String> {
         Stopped::Interrupted => steps.push("--resume      go on where it stopped".into()),
         _ => {}
     }
-    if results.coverage.covered_changed_lines < results.coverage.changed_lines {
+    // Other inputs are of no help where none leads.
+    let unreachable = results.changes.iter().filter(|change| change.unreachable);
+    let hopeless: u64 = unreachable.map(|change| change.lines.count()).sum();
+    let coverage = &results.coverage;
+    if coverage.covered_changed_lines + hopeless < coverage.changed_lines {
         steps.push("--seed PATH      start from inputs that come closer to the change".into());
     }
     steps

@@ -292,7 +292,8 @@ impl Job<'_> {
             }
         };
         let regions = Arc::new(regions);
-        let guidance = guidance::prepare(settings, &versions, compared, &mut warnings);
+        let mut guidance = guidance::prepare(settings, &versions, compared, &mut warnings);
+        regions.are_unreachable(std::mem::take(&mut guidance.unreachable));
         for version in &versions {
             for missing in &version.built.missing {
                 warnings.push(format!(

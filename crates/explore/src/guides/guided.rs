@@ -398,6 +398,9 @@ impl Guided {
     }
 }
 
+/// As long as fewer sequences are known, each new one puts all flips into another order.
+const REORDERED: usize = 64;
+
 /// How many nodes a sequence that is known is looked beyond.
 const FORESIGHT: u32 = 2;
 
@@ -499,9 +502,14 @@ impl Guide for Guided {
         }
         if self.choice.has(Part::Sequences) {
             let sequence = self.contexts[1].get(run.contexts[1]).sequence.clone();
+            let known = self.sequences.len();
             for end in 1..=sequence.len() {
                 let shown = self.sequences.entry(sequence[..end].to_vec()).or_default();
                 *shown |= run.differs && end == sequence.len();
+            }
+            // What leads to a sequence that was new until now has to wait.
+            if self.sequences.len() > known && known < REORDERED {
+                self.epoch += 1;
             }
         }
         // Marks that are missing could be those of changes.

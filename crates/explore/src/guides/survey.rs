@@ -45,6 +45,8 @@ pub struct Surveyed {
     pub aimed: Vec<u32>,
     /// What the user should know, such as changes that no input can reach.
     pub notes: Vec<String>,
+    /// The numbers of these changes.
+    pub unreachable: Vec<u32>,
 }
 
 /// With more changed blocks than this, those of a change are one target.
@@ -55,7 +57,7 @@ const MOST_EFFECTS: usize = 16;
 const MOST_TARGETS: usize = 256;
 
 pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
-    let mut notes = Vec::new();
+    let (mut notes, mut dead_changes) = (Vec::new(), Vec::new());
     let mut sides = Vec::new();
     let mut targets = Vec::new();
     let pair = Pair {
@@ -81,6 +83,7 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
             let dead = |block: &BlockId| !live[program.block(*block).function.index()];
             if !blocks.is_empty() && blocks.iter().all(dead) {
                 notes.push(unreachable(program, change, side));
+                dead_changes.push(change.id.0);
                 continue;
             }
             let groups: Vec<Vec<BlockId>> = if grouped {
@@ -221,6 +224,7 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
         watched,
         aimed,
         notes,
+        unreachable: dead_changes,
     })
 }
 

@@ -129,6 +129,7 @@ fn coverage(out: &mut String, results: &Results) {
         let with_code = marks.iter().flatten().count();
         let run = marks.iter().flatten().filter(|covered| **covered).count();
         let runs = match change.runs {
+            Some(0) if change.unreachable => "no input can reach it".into(),
             Some(0) => "no run entered it".into(),
             Some(n) => format!("{} entered it", wording::count(n, "run")),
             None => String::new(),

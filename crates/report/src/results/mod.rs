@@ -225,6 +225,9 @@ pub struct Change {
     /// Runs that entered it, where counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs: Option<u64>,
+    /// Nothing calls the function it is in: no input can enter it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unreachable: bool,
 }
 
 /// Changes by number, in the order in which runs of head entered them.
@@ -490,6 +493,10 @@ impl LineRange {
 
     pub const fn contains(self, line: u32) -> bool {
         self.first <= line && line <= self.last
+    }
+
+    pub fn count(self) -> u64 {
+        u64::from(self.last.saturating_sub(self.first)) + 1
     }
 }
 

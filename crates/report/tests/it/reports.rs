@@ -51,6 +51,7 @@ fn the_summary_begins_with_the_verdict_and_says_what_matters() {
         "380× head src/parse number.c:63 in strtod: argument of a call without a model (stdin[0..3], arg2[1])",
         "changed lines executed: 4 of 6",
         "changes no run entered: src/parse number.c:58",
+        "changes no input can reach: src/parse number.c:70",
         "not explored: 213 flips were not tried",
         "accepted before, not shown: 4 differences",
         "suspected, not confirmed:",

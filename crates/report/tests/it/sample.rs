@@ -53,6 +53,7 @@ pub fn change() -> Change {
         function: "parse_number".into(),
         hunk: "@@ -41,4 +41,7 @@ parse_number\n static long parse_number(const char **text) {\n-    while (isdigit(**text))\n-        value = value * 10 + (*(*text)++ - '0');\n+    while (isdigit(**text)) {\n+        if (value > LONG_MAX / 10)\n+            fail(\"number too large\");\n+        value = value * 10 + (*(*text)++ - '0');\n+    }\n".into(),
         runs: Some(212),
+        unreachable: false,
     }
 }
 
@@ -221,6 +222,13 @@ pub fn results() -> Results {
             base_lines: None,
             runs: Some(0),
             hunk: String::new(),
+            ..change()
+        },
+        Change {
+            id: 5,
+            lines: LineRange::new(70, 70),
+            runs: Some(0),
+            unreachable: true,
             ..change()
         },
     ];
