@@ -4,6 +4,7 @@ mod support;
 
 use changeling_build::{BuildError, Source, build};
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 use support::{Room, directory, project};
@@ -164,7 +165,7 @@ fn a_program_outside_of_the_tree_is_refused() {
     let outside = room.path().join("program");
     let source = |program: PathBuf| Source::Directory {
         path: room.path().join("t"),
-        command: Some(format!("$CC a.c -o {}", program.display())),
+        command: Some(format!("$CC a.c -o '{}'", program.display())),
         program: Some(program),
     };
     let error = room.build(&source(outside)).unwrap_err();
