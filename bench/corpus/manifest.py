@@ -15,7 +15,7 @@ KEYS = {
     "pair": {"base", "head", "change", "input", "seed", "shows", "fast", "note", "own"},
     "shows": {"input", "base", "head"},
     "seed": {"stdin", "args", "files"},
-    "load": {"stdin", "args", "files", "times"},
+    "load": {"stdin", "args", "files", "times", "before", "after", "rest"},
     "input": {"stdin", "arg", "sym-arg", "file", "size"},
 }
 

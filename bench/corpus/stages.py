@@ -190,7 +190,7 @@ def speed(tool, programs, options):
         load = program.data.get("load")
         built, _, error = tool.build(version)
         if not load or not built:
-            row(program.name, error or "no load: arguments only", *[""] * 8)
+            row(program.name, error or "no load", *[""] * 8)
             continue
         empty = dict(load, times=0)
         document, error = tool.trace(version, program.inputs, load, extra=())

@@ -30,7 +30,7 @@ def symbolic_arguments(inputs):
 
 
 def seed_options(inputs, seed, room):
-    """Options of `trace` for one input."""
+    """Options of `trace` for one input, a seed or a load."""
     options, args = [], list(seed.get("args", []))
     for number, data in enumerate(inputs):
         if "arg" in data:
@@ -40,8 +40,11 @@ def seed_options(inputs, seed, room):
         else:
             file = room / f"stream{number}"
             text = seed.get("stdin", "") if "stdin" in data else seed.get("files", {}).get(data["file"], "")
-            file.write_bytes(raw(text) * seed.get("times", 1))
+            whole = raw(seed.get("before", "")) + raw(text) * seed.get("times", 1) + raw(seed.get("after", ""))
+            file.write_bytes(whole)
             options += ["--stdin", file] if "stdin" in data else ["--file", f"{data['file']}={file}"]
+    for text in seed.get("rest", []) * seed.get("times", 1):
+        options += ["--sym-arg", "=" + text]
     return options
 
 

@@ -5,7 +5,7 @@
 
 int main(void)
 {
-    static char text[1 << 16];
+    static char text[1 << 20];
     size_t length = fread(text, 1, sizeof text - 1, stdin);
     text[length] = 0;
     cJSON *value = cJSON_Parse(text);

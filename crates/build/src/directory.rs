@@ -202,6 +202,7 @@ impl Tree<'_> {
             .with_file_name(".libs")
             .join(program.file_name().unwrap_or_default());
         for path in [direct, hidden] {
+            self.refuse_shared(place, &path)?;
             let result = std::fs::read(&path)
                 .ok()
                 .and_then(|bytes| find_link_result(&bytes));
@@ -222,6 +223,26 @@ impl Tree<'_> {
         Err(BuildError::NoProgram {
             place: self.shown.to_path_buf(),
             reason,
+        })
+    }
+
+    /// What lies outside of the place of this build is the same file for both versions: whichever
+    /// is built last would be compared with itself.
+    fn refuse_shared(&self, place: &Path, program: &Path) -> Result<(), BuildError> {
+        let own = place.parent().and_then(|own| own.canonicalize().ok());
+        let (Some(own), Ok(real)) = (own, program.canonicalize()) else {
+            return Ok(());
+        };
+        if real.starts_with(own) {
+            return Ok(());
+        }
+        Err(BuildError::NoProgram {
+            place: self.shown.to_path_buf(),
+            reason: format!(
+                "{} is outside of the copy of the tree in which the build runs, so both versions would have the same; \
+                 let the build write below its current directory, and name the program as seen from there",
+                real.display()
+            ),
         })
     }
 

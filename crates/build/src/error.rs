@@ -265,6 +265,16 @@ fn missing_part_help(output: &str) -> Option<&'static str> {
         )
     } else if says("Could not resolve host") || says("Temporary failure in name resolution") {
         Some("the build asks the network; fetch what it needs first, so that it builds without")
+    } else if says("Could not find a package configuration file")
+        || says("Could NOT find ")
+        || says("Package requirements (")
+        || says("No package '")
+    {
+        Some("install the package that the build looks for, with its headers (often libNAME-dev)")
+    } else if says("command not found") || says(": not found") || says("Error 127") {
+        Some(
+            "the build calls a program that is not installed: the output above names it; `changeling doctor` lists what Changeling itself needs",
+        )
     } else {
         None
     }

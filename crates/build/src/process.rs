@@ -154,6 +154,10 @@ fn tail(text: &str) -> String {
 fn cannot_start(command: &Command, source: std::io::Error) -> BuildError {
     let program = command.get_program();
     if source.kind() == std::io::ErrorKind::NotFound {
+        // The same error as for a program that is missing.
+        if let Some(directory) = command.get_current_dir().filter(|place| !place.exists()) {
+            return BuildError::NotFound(directory.to_path_buf());
+        }
         let name = program.to_string_lossy().into_owned();
         return BuildError::ToolMissing {
             package: name.clone(),

@@ -4,6 +4,7 @@ mod support;
 
 use changeling_build::{BuildError, Source, build};
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 use support::{Room, directory, project};
@@ -140,6 +141,8 @@ fn build_commands_that_fail_end_well_for_nothing_or_do_not_end() {
     assert!(matches!(error, BuildError::NoProgram { .. }));
     let error = room.build(&source("clang-22 a.c -o a")).unwrap_err();
     assert!(error.help().contains("$CC"), "{}", error.help());
+    let error = room.build(&source("no-such-tool a.c")).unwrap_err();
+    assert!(error.help().contains("not installed"), "{}", error.help());
 
     let mut options = room.options();
     options.time_limit = Some(Duration::from_millis(300));
@@ -152,6 +155,23 @@ fn build_commands_that_fail_end_well_for_nothing_or_do_not_end() {
     std::thread::sleep(Duration::from_secs(4));
     assert!(!marker.exists(), "a process of the build lives on");
     room.assert_clean();
+}
+
+/// Both versions would write to it, and be the same.
+#[test]
+fn a_program_outside_of_the_tree_is_refused() {
+    let room = Room::new();
+    room.write("t/a.c", "int main(void) { return 0; }\n");
+    let outside = room.path().join("program");
+    let source = |program: PathBuf| Source::Directory {
+        path: room.path().join("t"),
+        command: Some(format!("$CC a.c -o '{}'", program.display())),
+        program: Some(program),
+    };
+    let error = room.build(&source(outside)).unwrap_err();
+    assert_eq!(error.code(), 20);
+    assert!(error.help().contains("outside"), "{}", error.help());
+    room.build(&source("../program".into())).unwrap();
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Makes the input of a difference smaller and simpler while it stays a
-//! difference of the same kind.
+//! Makes the input of a difference smaller and simpler while it stays one of the
+//! same group.
 
 use changeling_trace::input::Input;
 

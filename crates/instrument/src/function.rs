@@ -65,6 +65,10 @@ pub struct Pass<'a> {
     pub labels: Labels,
     pub group: Group,
     pub saved_variable_arguments: Option<Value>,
+    /// The instructions of the first block run once per frame.
+    pub is_in_entry: bool,
+    /// The frame has told of an array or structure.
+    pub has_objects: bool,
 }
 
 impl Pass<'_> {
@@ -83,7 +87,8 @@ impl Pass<'_> {
             .collect();
         let phis = self.label_phis(&bodies);
         self.enter(entry);
-        for (_, instructions) in &bodies {
+        for (block, instructions) in &bodies {
+            self.is_in_entry = *block == entry;
             for &instruction in instructions {
                 // Calls and returns read labels behind the group that they end.
                 let reads_later = matches!(
@@ -264,9 +269,17 @@ impl Pass<'_> {
             self.cursor.as_int(i, 64),
             self.cursor.binary(Opcode::LLVMMul, each, number),
         ];
-        let add = self
-            .generator
-            .runtime("__chg_rt_stack_add", false, &arguments);
+        let name = match (self.is_in_entry, self.has_objects) {
+            (true, false) => "__chg_rt_stack_first",
+            (true, true) => "__chg_rt_stack_next",
+            (false, _) => "__chg_rt_stack_again",
+        };
+        if self.is_in_entry && !self.has_objects {
+            // In place of a call it would have the caller's frame, whose objects it would end.
+            self.ir.keep_apart(self.function);
+            self.has_objects = true;
+        }
+        let add = self.generator.runtime(name, false, &arguments);
         self.cursor.call(add, &arguments);
     }
 

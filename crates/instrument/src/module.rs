@@ -261,6 +261,8 @@ fn trace_functions(ir: Ir, linked: &Models, copies: &Copies) {
             labels: Labels::new(),
             group: Group::default(),
             saved_variable_arguments: None,
+            is_in_entry: false,
+            has_objects: false,
         };
         pass.run();
     }

@@ -257,6 +257,21 @@ fn stack() -> &'static mut Stack {
 }
 
 impl Stack {
+    /// Forgets the frames that have ended, which are the last.
+    fn leave(&mut self, has_ended: impl Fn(u64) -> bool) {
+        while self.count > 0 && has_ended(self.frames[self.count - 1]) {
+            self.count -= 1;
+        }
+    }
+
+    fn push(&mut self, frame: u64, base: u64, size: u64) {
+        if self.count < STACK_OBJECTS {
+            self.frames[self.count] = frame;
+            self.objects[self.count] = (base, size);
+            self.count += 1;
+        }
+    }
+
     fn find(&self, address: u64) -> Option<Object> {
         self.objects[..self.count]
             .iter()
@@ -274,29 +289,43 @@ impl Stack {
 /// megabytes at each call would cost more.
 const CLEARED: u64 = 4096;
 
-/// An array or structure of a frame that has just been entered. Frames further
-/// down than the caller's are gone, however they ended.
+/// The first array or structure of a frame that has just been entered. Frames at its
+/// address or further down are gone, however they ended.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __chg_rt_stack_add(frame: u64, base: u64, size: u64) {
+pub unsafe extern "C" fn __chg_rt_stack_first(frame: u64, base: u64, size: u64) {
+    crate::shadow::clear(base, size.min(CLEARED));
+    if let Some(_guard) = lock::acquire() {
+        stack().leave(|known| known <= frame);
+        stack().push(frame, base, size);
+    }
+}
+
+/// A further one of the same frame. It comes once per frame, so nothing has to be
+/// searched: functions with others in place of their calls have hundreds.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_stack_next(frame: u64, base: u64, size: u64) {
+    crate::shadow::clear(base, size.min(CLEARED));
+    if let Some(_guard) = lock::acquire() {
+        stack().leave(|known| known < frame);
+        stack().push(frame, base, size);
+    }
+}
+
+/// One that may come again in the same frame, in a loop.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_stack_again(frame: u64, base: u64, size: u64) {
     crate::shadow::clear(base, size.min(CLEARED));
     let Some(_guard) = lock::acquire() else {
         return;
     };
     let stack = stack();
-    while stack.count > 0 && stack.frames[stack.count - 1] < frame {
-        stack.count -= 1;
-    }
-    // The same alloca again, in a loop or after a tail call. Only this frame's
-    // objects can be it, and they are the last.
+    stack.leave(|known| known < frame);
     let again = (0..stack.count)
         .rev()
         .take_while(|&index| stack.frames[index] == frame)
         .find(|&index| stack.objects[index].0 == base);
-    let at = again.unwrap_or(stack.count);
-    if at == STACK_OBJECTS {
-        return;
+    match again {
+        Some(at) => stack.objects[at] = (base, size),
+        None => stack.push(frame, base, size),
     }
-    stack.frames[at] = frame;
-    stack.objects[at] = (base, size);
-    stack.count = stack.count.max(at + 1);
 }

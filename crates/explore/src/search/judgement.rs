@@ -3,12 +3,16 @@
 use super::Shared;
 use crate::Observation;
 use crate::difference::{Kind, classify};
-use crate::findings::Recorded;
+use crate::findings::{Class, Recorded};
+use crate::group::{GroupKey, Spot};
+use crate::merge;
+use crate::path;
 use crate::reduce;
 use crate::runner::{PairRunner, RunError, Side, Variant};
 use crate::state::digest;
 use crate::tree::RunId;
 use crate::witness::{self, Testimony};
+use changeling_solver::Arena;
 use changeling_trace::input::Input;
 use std::sync::Arc;
 
@@ -69,19 +73,21 @@ impl Shared<'_> {
         let Recorded::First { class, at } = recorded else {
             return Ok(());
         };
-        {
+        let group = {
             let mut inner = self.lock();
             let difference = inner.state.first_of(class, at);
             inner.listener.difference(&difference);
             inner.report(true);
-        }
+            difference.group
+        };
         let normaliser = &self.subject.normaliser;
         let mut counted = Counted { runner, replays: 0 };
         let small = reduce::reduce(input, self.settings.reduction_tries, |candidate| {
-            witness::still(&mut counted, normaliser, candidate, kind)
+            let is_same_kind = witness::still(&mut counted, normaliser, candidate, kind)?;
+            Ok(is_same_kind && self.parts_at(&mut counted, candidate, &group)?)
         });
         let better = match small {
-            Ok(small) if small != *input => self.confirm_small(&mut counted, small, kind),
+            Ok(small) if small != *input => self.confirm_small(&mut counted, small, kind, class),
             Ok(_) => Ok(None),
             Err(error) => Err(error),
         };
@@ -95,11 +101,34 @@ impl Shared<'_> {
         Ok(())
     }
 
+    /// Whether the paths part where those of a group do. Differences of one kind may have
+    /// many causes, and a smaller input may lead from one to another.
+    fn parts_at(
+        &self,
+        runner: &mut dyn PairRunner,
+        input: &Input,
+        group: &GroupKey,
+    ) -> Result<bool, RunError> {
+        let runs = runner.pair(input)?;
+        let sites = [&self.subject.sites[0], &self.subject.sites[1]];
+        let mut arena = Arena::new();
+        let mut read = |side: Side| {
+            let at = side.index();
+            path::read(&mut arena, side, &runs[at], sites[at])
+        };
+        let (Ok(base), Ok(head)) = (read(Side::Base), read(Side::Head)) else {
+            return Ok(false);
+        };
+        let parting = merge::parting(&base, &head).map(|numbers| Spot::pair(sites, numbers));
+        Ok(parting == group.parting)
+    }
+
     fn confirm_small(
         &self,
         runner: &mut dyn PairRunner,
         small: Input,
         wanted: &Kind,
+        class: Class,
     ) -> Result<Option<(Input, [Observation; 2])>, RunError> {
         if let Kind::Sanitizer { .. } = wanted {
             let found = witness::sanitizer(runner, &small)?;
@@ -108,8 +137,16 @@ impl Shared<'_> {
                 .map(|(_, seen)| (small, seen)));
         }
         Ok(
-            match witness::hear(runner, &self.subject.normaliser, &small)? {
-                Testimony::Confirmed { kind, seen } if kind == *wanted => Some((small, seen)),
+            match (
+                class,
+                witness::hear(runner, &self.subject.normaliser, &small)?,
+            ) {
+                (Class::Behaviour, Testimony::Confirmed { kind, seen })
+                | (Class::Undefined, Testimony::Undefined { kind, seen, .. })
+                    if kind == *wanted =>
+                {
+                    Some((small, seen))
+                }
                 _ => None,
             },
         )
@@ -200,6 +237,7 @@ struct Counted<'a> {
 
 impl PairRunner for Counted<'_> {
     fn pair(&mut self, input: &Input) -> Result<[crate::runner::TracedRun<'_>; 2], RunError> {
+        self.replays += 2;
         self.runner.pair(input)
     }
 

@@ -29,6 +29,8 @@ fn search(
     let inputs = seeds.iter().map(|seed| stdin(capacity, seed)).collect();
     let settings = Settings {
         budget,
+        // Smaller inputs are run too, and are no part of the search.
+        reduction_tries: 0,
         ..Settings::default()
     };
     let (outcome, _) = explore(vec![runner], subject, inputs, settings);

@@ -48,6 +48,34 @@ fn a_difference_is_replayed_reduced_and_shown() {
     assert_eq!(difference.seen[1].stdout, b"c");
 }
 
+/// Head shouts at '1' in the second place, in two places of the code.
+#[test]
+fn a_smaller_input_stays_in_its_group() {
+    let teller = |shouts: bool| {
+        program(move |m| {
+            let (Some(first), Some(second)) = (m.getchar(0, 1), m.getchar(1, 1)) else {
+                return Ok(());
+            };
+            let is_x = m.against(Op::Eq, first, i64::from(b'x'));
+            let site = if m.branch(2, is_x) { 3 } else { 4 };
+            let is_one = m.against(Op::Eq, second, i64::from(b'1'));
+            let shout = shouts && m.branch(site, is_one);
+            m.print(if shout { "!" } else { "." });
+            Ok(())
+        })
+    };
+    let runner = ToyRunner::new(teller(false), teller(true));
+    let subject = subject(stdin(3, b""), sites());
+    let inputs = vec![stdin(3, b"x1z"), stdin(3, b"b1z")];
+    let outcome = explore(vec![runner], subject, inputs, Settings::default()).0;
+    let small: Vec<&[u8]> = outcome
+        .differences
+        .iter()
+        .map(|difference| difference.input.streams[0].bytes.as_slice())
+        .collect();
+    assert_eq!(small, [b"x1", b"01"]);
+}
+
 #[test]
 fn what_plain_builds_do_not_show_is_only_suspected() {
     let mut runner = ToyRunner::new(teller("a", "b"), teller("c", "b"));
