@@ -88,7 +88,7 @@ pub struct Guided {
     pub(super) contexts: [Contexts; 2],
     situations: HashMap<(usize, Context), Situation>,
     /// Whether all that an effect needs in order to be shown is as it should be.
-    open: HashMap<(usize, Context), bool>,
+    pub(super) open: HashMap<(usize, Context), bool>,
     /// Targets that no run has reached, by number; the first has its turn.
     pub(super) missing: Vec<usize>,
     /// The same for sides of changed branches, which come after all changes.
@@ -201,16 +201,6 @@ impl Guided {
         self.situations
             .entry((target, context))
             .or_insert_with(|| plan.situation(goal, &contexts.get(context).values))
-    }
-
-    fn is_open(&mut self, target: usize, context: Context) -> bool {
-        let Target { side, goal, .. } = self.tables.targets[target];
-        let plan = &self.tables.sides[side.index()].plan;
-        let values = &self.contexts[side.index()].get(context).values;
-        *self
-            .open
-            .entry((target, context))
-            .or_insert_with(|| plan.is_open(goal, values))
     }
 
     fn entered_change(&self, contexts: [Context; 2]) -> bool {
@@ -547,23 +537,7 @@ impl Guide for Guided {
     }
 
     fn masked(&mut self, contexts: &[[Context; 2]]) -> Option<usize> {
-        let at = Side::Head.index();
-        let memories = &self.contexts[at];
-        let entered = contexts.iter();
-        let entered = entered.map(|contexts| memories.get(contexts[at]).changed);
-        let entered = entered.into_iter().position(|changed| changed)?;
-        let effects = 0..self.tables.targets.len();
-        let effects: Vec<usize> = effects
-            .filter(|target| self.tables.targets[*target].aim == Aim::Effect)
-            .collect();
-        effects.into_iter().find_map(|target| {
-            let mut open = |decision: usize| self.is_open(target, contexts[decision][at]);
-            if open(entered) {
-                (entered..contexts.len() - 1).find(|decision| !open(decision + 1))
-            } else {
-                (0..entered).rev().find(|decision| open(*decision))
-            }
-        })
+        self.before_mask(contexts)
     }
 
     fn best_length(&self, flip: &Flip) -> Option<u64> {

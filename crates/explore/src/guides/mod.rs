@@ -9,6 +9,7 @@ mod conditions;
 mod context;
 mod definitions;
 mod distance;
+mod effects;
 mod facts;
 mod guided;
 mod literal;

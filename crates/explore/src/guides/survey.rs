@@ -6,12 +6,13 @@ use super::choice::{Choice, Part};
 use super::context::Meaning;
 use super::definitions::Spot;
 use super::distance::switch_sides;
+use super::effects::effect_blocks;
 use super::facts::{Facts, TooLong, is_over};
 use super::guided::{Aim, Guided, SideTable, Tables, Target};
 use super::modified::Pair;
 use super::plan::Plan;
 use super::planner::Planner;
-use super::prune::{Horizon, calls_out};
+use super::prune::Horizon;
 use crate::runner::Side;
 use changeling_analysis::{Graphs, Slicer};
 use changeling_changes::{Change, ChangeSet};
@@ -51,8 +52,6 @@ pub struct Surveyed {
 
 /// With more changed blocks than this, those of a change are one target.
 const MOST_BLOCKS: usize = 64;
-/// Places that show effects.
-const MOST_EFFECTS: usize = 16;
 /// Targets beyond this are not aimed at.
 const MOST_TARGETS: usize = 256;
 
@@ -256,23 +255,6 @@ fn changed_sides(
     spots
         .filter_map(|spot| Some((spot, facts.number_of(spot)?)))
         .collect()
-}
-
-/// Places of head that may show what changes did: calls out of the program that depend on them.
-fn effect_blocks(facts: &Facts<'_>, pair: &Pair<'_>) -> Vec<BlockId> {
-    let all = pair.changes.changes.iter();
-    let modified = all.flat_map(|change| pair.modified(change, Side::Head));
-    let modified: Vec<Site> = modified.copied().collect();
-    let slicer = Slicer::new(facts.program, facts.graphs, &facts.memory);
-    let affected = slicer.forward(&modified).into_iter();
-    let shown = affected.filter(|site| calls_out(facts, *site));
-    let mut blocks: Vec<BlockId> = shown
-        .map(|site| facts.program.instruction(site).block)
-        .collect();
-    blocks.sort_unstable();
-    blocks.dedup();
-    blocks.truncate(MOST_EFFECTS);
-    blocks
 }
 
 fn meaning(facts: &Facts<'_>, pair: &Pair<'_>, side: Side, chains: &Chains) -> Meaning {

@@ -1,0 +1,65 @@
+//! Where changes show, and what keeps them from it.
+
+use super::facts::Facts;
+use super::guided::{Aim, Guided, Target};
+use super::modified::Pair;
+use super::prune::calls_out;
+use crate::guide::Context;
+use crate::runner::Side;
+use changeling_analysis::Slicer;
+use changeling_program::{BlockId, Site};
+
+/// Places that show effects.
+const MOST_EFFECTS: usize = 16;
+
+/// Places of head that may show what changes did: calls out of the program that depend on them.
+pub fn effect_blocks(facts: &Facts<'_>, pair: &Pair<'_>) -> Vec<BlockId> {
+    let all = pair.changes.changes.iter();
+    let modified = all.flat_map(|change| pair.modified(change, Side::Head));
+    let modified: Vec<Site> = modified.copied().collect();
+    let slicer = Slicer::new(facts.program, facts.graphs, &facts.memory);
+    let affected = slicer.forward(&modified).into_iter();
+    let shown = affected.filter(|site| calls_out(facts, *site));
+    let mut blocks: Vec<BlockId> = shown
+        .map(|site| facts.program.instruction(site).block)
+        .collect();
+    blocks.sort_unstable();
+    blocks.dedup();
+    blocks.truncate(MOST_EFFECTS);
+    blocks
+}
+
+impl Guided {
+    /// The last decision of a path before something that an effect needs was lost: after a change
+    /// was entered, or at the last before that.
+    pub(super) fn before_mask(&mut self, contexts: &[[Context; 2]]) -> Option<usize> {
+        let at = Side::Head.index();
+        let memories = &self.contexts[at];
+        let mut changed = contexts
+            .iter()
+            .map(|contexts| memories.get(contexts[at]).changed);
+        let entered = changed.position(|changed| changed)?;
+        let effects: Vec<usize> = (0..self.tables.targets.len())
+            .filter(|target| self.tables.targets[*target].aim == Aim::Effect)
+            .collect();
+        effects.into_iter().find_map(|target| {
+            let mut open = |decision: usize| self.is_open(target, contexts[decision][at]);
+            if open(entered) {
+                (entered..contexts.len() - 1).find(|decision| !open(decision + 1))
+            } else {
+                (0..entered).rev().find(|decision| open(*decision))
+            }
+        })
+    }
+
+    /// Whether all that an effect needs is as it should be.
+    fn is_open(&mut self, target: usize, context: Context) -> bool {
+        let Target { side, goal, .. } = self.tables.targets[target];
+        let plan = &self.tables.sides[side.index()].plan;
+        let values = &self.contexts[side.index()].get(context).values;
+        *self
+            .open
+            .entry((target, context))
+            .or_insert_with(|| plan.is_open(goal, values))
+    }
+}
