@@ -55,7 +55,7 @@ impl Budget {
         if self.groups.is_some_and(|most| groups >= most) {
             return Some(Stopped::Enough);
         }
-        if self.time.is_some_and(|most| start.elapsed() >= most) {
+        if self.is_late(start) {
             return Some(Stopped::Time);
         }
         // Looking costs a system call.
@@ -66,6 +66,11 @@ impl Budget {
             return Some(Stopped::Memory);
         }
         None
+    }
+
+    /// Whether all of the time is spent.
+    pub(crate) fn is_late(&self, start: Instant) -> bool {
+        self.time.is_some_and(|most| start.elapsed() >= most)
     }
 }
 

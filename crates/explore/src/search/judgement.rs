@@ -15,6 +15,10 @@ use crate::witness::{self, Testimony};
 use changeling_solver::Arena;
 use changeling_trace::input::Input;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long an input is made smaller when the time is over.
+const OVERTIME: Duration = Duration::from_secs(3);
 
 impl Shared<'_> {
     /// The traced versions differ: do the plain ones?
@@ -82,7 +86,13 @@ impl Shared<'_> {
         };
         let normaliser = &self.subject.normaliser;
         let mut counted = Counted { runner, replays: 0 };
+        let begun = Instant::now();
         let small = reduce::reduce(input, self.settings.reduction_tries, |candidate| {
+            // Runs of a slow program can take minutes. What was found last gets some time too.
+            let late = self.settings.budget.is_late(self.start) && begun.elapsed() > OVERTIME;
+            if late || self.cancel.is_cancelled() {
+                return Ok(false);
+            }
             let is_same_kind = witness::still(&mut counted, normaliser, candidate, kind)?;
             Ok(is_same_kind && self.parts_at(&mut counted, candidate, &group)?)
         });
