@@ -21,6 +21,7 @@ mod records;
 pub mod region;
 mod sequence;
 mod source;
+mod versions;
 
 pub use change::{
     Change, ChangeId, ChangeKind, ChangeSet, FunctionMatch, Hunk, HunkId, Lines, Reason, Side,

@@ -60,17 +60,12 @@ fn of_line(line: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::End;
+    use crate::runner::nothing_seen;
 
     fn outcome(stdout: &str) -> Observation {
         Observation {
             stdout: stdout.into(),
-            stderr: Vec::new(),
-            end: End::Exit(0),
-            files: Vec::new(),
-            removed: Vec::new(),
-            observed: Vec::new(),
-            truncated: false,
+            ..nothing_seen()
         }
     }
 

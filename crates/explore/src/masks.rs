@@ -21,13 +21,9 @@ impl State {
         let ran = &self.corpus[run.0 as usize];
         let mut way: Vec<(NodeId, usize)> = Vec::new();
         let mut contexts: Vec<[Context; 2]> = vec![ran.contexts];
-        let mut current = ran.end;
-        while let Some((node, taken)) = self.tree.before(current) {
-            if let Some(decision) = self.tree.decision(node) {
-                way.push((node, taken));
-                contexts.push(decision.contexts);
-            }
-            current = node;
+        for (node, decision, taken) in self.tree.way_to(ran.end) {
+            way.push((node, taken));
+            contexts.push(decision.contexts);
         }
         way.reverse();
         contexts.reverse();
@@ -58,8 +54,7 @@ impl State {
         if mend.inserts {
             return self.with_byte(mend.run, goal, 0);
         }
-        let condition = self.tree.condition(node);
-        let prefix: Vec<Expr> = condition.into_iter().map(|(held, _)| held).collect();
+        let prefix = self.tree.prefix(node);
         match self.ask(&prefix, goal, mend.run) {
             Answer::Sat(model) => Some(model.to_input(&self.subject.shape)),
             Answer::Unsat(_) | Answer::Unknown(_) => None,

@@ -73,15 +73,11 @@ impl State {
     /// with its bytes as well.
     pub fn carry_over(&mut self, run: RunId) {
         let mut offers = Vec::new();
-        let mut current = self.corpus[run.0 as usize].end;
-        while let Some((node, taken)) = self.tree.before(current) {
-            if let Some(decision) = self.tree.decision(node) {
-                let ways = decision.ways.iter().enumerate();
-                let others = ways
-                    .filter(|(at, way)| *at != taken && matches!(way.state, WayState::Taken(_)));
-                offers.extend(others.map(|(at, _)| (node, at as u32)));
-            }
-            current = node;
+        for (node, decision, taken) in self.tree.way_to(self.corpus[run.0 as usize].end) {
+            let ways = decision.ways.iter().enumerate();
+            let others =
+                ways.filter(|(at, way)| *at != taken && matches!(way.state, WayState::Taken(_)));
+            offers.extend(others.map(|(at, _)| (node, at as u32)));
         }
         // Not before what comes of differences in the same bucket.
         let (bucket, rank) = if self.entered_change(run) {

@@ -250,8 +250,7 @@ impl State {
         if !matches!(state, WayState::Taken(_)) {
             return Solved::Nothing;
         }
-        let condition = self.tree.condition(node);
-        let prefix: Vec<Expr> = condition.into_iter().map(|(held, _)| held).collect();
+        let prefix = self.tree.prefix(node);
         match self.ask(&prefix, held, run) {
             Answer::Sat(model) => Solved::Model(model),
             Answer::Unsat(_) | Answer::Unknown(_) => Solved::Nothing,
@@ -268,12 +267,7 @@ impl State {
         let (PairState::Open, Some(goal)) = (ended.state, ended.differ) else {
             return Solved::Nothing;
         };
-        let prefix: Vec<Expr> = self
-            .tree
-            .condition(end)
-            .into_iter()
-            .map(|(held, _)| held)
-            .collect();
+        let prefix = self.tree.prefix(end);
         match self.ask(&prefix, goal, ended.run) {
             Answer::Sat(model) => Solved::Model(model),
             Answer::Unsat(_) => {
@@ -303,12 +297,7 @@ impl State {
         let Ok(goal) = self.arena.all(&others) else {
             return Solved::Nothing;
         };
-        let prefix: Vec<Expr> = self
-            .tree
-            .condition(node)
-            .into_iter()
-            .map(|(held, _)| held)
-            .collect();
+        let prefix = self.tree.prefix(node);
         let answer = self.ask(&prefix, goal, self.tree.run(node));
         if matches!(answer, Answer::Unknown(Reason::Postponed)) {
             return self.postpone(Task::Another { node });

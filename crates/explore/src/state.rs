@@ -294,10 +294,10 @@ impl State {
         for &node in &inserted.decisions {
             self.enqueue(node);
         }
-        if inserted.is_news && !differs && !self.guide.only_flips() && self.entered_change(run) {
-            self.lift_mask(run);
-        }
         if inserted.is_news && !self.guide.only_flips() {
+            if !differs && self.entered_change(run) {
+                self.lift_mask(run);
+            }
             self.pool_run(run, self.nearest);
             self.frontier.varies = true;
         }

@@ -186,6 +186,18 @@ impl Tree {
         this.held.map(|_| (this.parent, this.way as usize))
     }
 
+    /// The decisions on the way to a node, the last one first, each with the way it went.
+    pub fn way_to(&self, node: NodeId) -> impl Iterator<Item = (NodeId, &Decision, usize)> {
+        let way = std::iter::successors(self.before(node), |(node, _)| self.before(*node));
+        way.filter_map(|(node, taken)| Some((node, self.decision(node)?, taken)))
+    }
+
+    /// Everything that holds at a node, from the root on.
+    pub fn prefix(&self, node: NodeId) -> Vec<Expr> {
+        let condition = self.condition(node).into_iter();
+        condition.map(|(held, _)| held).collect()
+    }
+
     /// Everything that holds at a node, from the root on, each with whether it
     /// fixes a value.
     pub fn condition(&self, node: NodeId) -> Vec<(Expr, bool)> {

@@ -9,6 +9,7 @@ use crate::frontier::Random;
 use crate::manners::Manner;
 use crate::state::State;
 use crate::tree::RunId;
+use changeling_solver::Expr;
 use changeling_trace::input::{Input, Stream};
 use std::collections::BTreeMap;
 
@@ -138,16 +139,12 @@ impl State {
     /// in before what stands there or in front of the byte after it. What follows keeps its
     /// meaning, while a flip would write over it.
     fn insertion(&mut self, run: RunId) -> Option<Input> {
-        let mut tests = Vec::new();
-        let mut current = self.corpus[run.0 as usize].end;
-        while let Some((node, taken)) = self.tree.before(current) {
-            if let Some(decision) = self.tree.decision(node) {
-                let others = decision.ways.iter().enumerate();
-                let others = others.filter(|(at, _)| *at != taken);
-                tests.extend(others.map(|(_, way)| way.held));
-            }
-            current = node;
-        }
+        let way = self.tree.way_to(self.corpus[run.0 as usize].end);
+        let others = way.flat_map(|(_, decision, taken)| {
+            let ways = decision.ways.iter().enumerate();
+            ways.filter(move |(at, _)| *at != taken)
+        });
+        let mut tests: Vec<Expr> = others.map(|(_, way)| way.held).collect();
         tests.retain(|held| self.arena.variable_count(*held) == 1);
         if tests.is_empty() {
             return None;

@@ -2,26 +2,20 @@
 
 use super::facts::Facts;
 use super::guided::{Aim, Guided, Target};
-use super::modified::Pair;
 use super::prune::calls_out;
 use crate::guide::Context;
 use crate::runner::Side;
-use changeling_analysis::Slicer;
 use changeling_program::{BlockId, Site};
+use std::collections::BTreeSet;
 
 /// Places that show effects.
 const MOST_EFFECTS: usize = 16;
 
-/// Places of head that may show what changes did: calls out of the program that depend on them.
-pub fn effect_blocks(facts: &Facts<'_>, pair: &Pair<'_>) -> Vec<BlockId> {
-    let all = pair.changes.changes.iter();
-    let modified = all.flat_map(|change| pair.modified(change, Side::Head));
-    let modified: Vec<Site> = modified.copied().collect();
-    let slicer = Slicer::new(facts.program, facts.graphs, &facts.memory);
-    let affected = slicer.forward(&modified).into_iter();
-    let shown = affected.filter(|site| calls_out(facts, *site));
+/// Places that may show what changes did: calls out of the program that depend on them.
+pub fn effect_blocks(facts: &Facts<'_>, affected: &BTreeSet<Site>) -> Vec<BlockId> {
+    let shown = affected.iter().filter(|site| calls_out(facts, **site));
     let mut blocks: Vec<BlockId> = shown
-        .map(|site| facts.program.instruction(site).block)
+        .map(|site| facts.program.instruction(*site).block)
         .collect();
     blocks.sort_unstable();
     blocks.dedup();

@@ -11,7 +11,7 @@
 
 use super::facts::Facts;
 use super::plan::Place;
-use changeling_analysis::{Reach, Slicer};
+use changeling_analysis::Reach;
 use changeling_program::{BinaryOp, Callee, Instruction, Operation, Site, Value};
 use std::collections::{BTreeSet, HashMap};
 
@@ -42,11 +42,16 @@ pub struct Outlook {
 
 impl Horizon {
     /// `changed`: the sites of the version that make a difference; `modified`: all that
-    /// were modified.
-    pub fn new(facts: &Facts<'_>, changed: &[Site], modified: &[Site]) -> Horizon {
+    /// were modified; `affected`: all that depends on those.
+    pub fn new(
+        facts: &Facts<'_>,
+        changed: &[Site],
+        modified: &[Site],
+        affected: &BTreeSet<Site>,
+    ) -> Horizon {
         let (program, graphs) = (facts.program, facts.graphs);
         let reach = Reach::new(program, graphs, changed);
-        let effects = Effects::new(facts, modified);
+        let effects = Effects::new(facts, modified, affected);
         let mut horizon = Horizon::default();
         for site in program.sites() {
             let instruction = program.instruction(site);
@@ -103,10 +108,8 @@ struct Effects {
 }
 
 impl Effects {
-    fn new(facts: &Facts<'_>, modified: &[Site]) -> Effects {
+    fn new(facts: &Facts<'_>, modified: &[Site], affected: &BTreeSet<Site>) -> Effects {
         let (program, graphs) = (facts.program, facts.graphs);
-        let slicer = Slicer::new(program, graphs, &facts.memory);
-        let affected = slicer.forward(modified);
         let modified: BTreeSet<Site> = modified.iter().copied().collect();
         let visible: Vec<Site> = affected
             .iter()
@@ -122,7 +125,7 @@ impl Effects {
                 !is_hidden(instruction, modified.contains(site), depends) || calls_out(facts, *site)
             })
             .collect();
-        let affected: Vec<Site> = affected.into_iter().collect();
+        let affected: Vec<Site> = affected.iter().copied().collect();
         Effects {
             affected: Reach::new(program, graphs, &affected),
             visible: Reach::new(program, graphs, &visible),

@@ -18,7 +18,7 @@ use changeling_analysis::{Graphs, Slicer};
 use changeling_changes::{Change, ChangeSet};
 use changeling_program::{BlockId, Program, Site};
 use changeling_trace::sites::SiteTable;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Instant;
 
 /// What is looked at.
@@ -137,8 +137,19 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
                 });
             }
         }
-        if side == Side::Head && parts.has(Part::Subgoals) {
-            for block in effect_blocks(&facts, &pair) {
+        let all = || survey.changes.changes.iter();
+        let modified = all().flat_map(|change| pair.modified(change, side));
+        let modified: Vec<Site> = modified.copied().collect();
+        let shows = side == Side::Head && parts.has(Part::Subgoals);
+        let prunes = parts.has(Part::Prune) || parts.has(Part::OneRun);
+        let affected = if shows || prunes {
+            facts.check_time()?;
+            Slicer::new(program, &graphs, &facts.memory).forward(&modified)
+        } else {
+            BTreeSet::new()
+        };
+        if shows {
+            for block in effect_blocks(&facts, &affected) {
                 targets.push(Target {
                     node: 0,
                     side,
@@ -182,14 +193,11 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
         } else {
             HashMap::new()
         };
-        let horizon = if parts.has(Part::Prune) || parts.has(Part::OneRun) {
-            let all = || survey.changes.changes.iter();
+        let horizon = if prunes {
             let changed = all().flat_map(|change| pair.effective(change, side));
             let changed: Vec<Site> = changed.collect();
-            let modified = all().flat_map(|change| pair.modified(change, side));
-            let modified: Vec<Site> = modified.copied().collect();
             facts.check_time()?;
-            Horizon::new(&facts, &changed, &modified)
+            Horizon::new(&facts, &changed, &modified, &affected)
         } else {
             Horizon::default()
         };

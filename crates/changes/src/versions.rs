@@ -1,0 +1,159 @@
+//! The files of each version, which of them correspond, and where their lines differ.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::{Component, PathBuf};
+
+use changeling_program::{File, FileId, Program};
+
+use crate::functions::Match;
+use crate::keys::hash;
+use crate::quiet::Stripped;
+use crate::sequence::matching;
+use crate::{HunkId, Lines};
+
+/// The texts of one version.
+pub struct Version {
+    /// The same file may have several numbers.
+    pub canonical: Vec<FileId>,
+    pub lines: HashMap<FileId, Vec<String>>,
+    /// The lines without comments.
+    pub code: HashMap<FileId, Vec<String>>,
+    pub hunks: HashMap<FileId, Vec<(Lines, HunkId)>>,
+    /// Source files of C and C++ that are no headers.
+    pub units: HashSet<FileId>,
+}
+
+impl Version {
+    pub fn new(program: &Program, texts: &HashMap<FileId, String>) -> Version {
+        let mut first: HashMap<PathBuf, FileId> = HashMap::new();
+        let canonical: Vec<FileId> = program
+            .files
+            .iter()
+            .enumerate()
+            .map(|(index, file)| *first.entry(tidy(file)).or_insert(FileId::new(index)))
+            .collect();
+        let mut lines: HashMap<FileId, Vec<String>> = HashMap::new();
+        let mut code: HashMap<FileId, Vec<String>> = HashMap::new();
+        for (file, text) in texts {
+            if let Some(&file) = canonical.get(file.index()) {
+                lines.insert(file, text.lines().map(str::to_owned).collect());
+                code.insert(file, Stripped::new(text).into_lines());
+            }
+        }
+        let unit = |file: &&FileId| {
+            let path = tidy(program.file(**file));
+            let extension = path.extension().and_then(|extension| extension.to_str());
+            extension.is_some_and(|extension| UNITS.contains(&extension))
+        };
+        let units = code.keys().filter(unit).copied().collect();
+        Version {
+            canonical,
+            lines,
+            code,
+            units,
+            hunks: HashMap::new(),
+        }
+    }
+
+    pub fn code_in(&self, lines: Lines) -> Vec<&str> {
+        let all = self.code.get(&lines.file).map_or(&[][..], Vec::as_slice);
+        let from = lines.first.saturating_sub(1) as usize;
+        let own = all.iter().skip(from).take(lines.count as usize);
+        own.map(String::as_str).collect()
+    }
+}
+
+/// How the names of files end that are compiled by themselves.
+const UNITS: [&str; 6] = ["c", "cc", "cpp", "cxx", "C", "c++"];
+
+/// The path without `.` and `..`.
+fn tidy(file: &File) -> PathBuf {
+    let mut path = PathBuf::new();
+    for component in file.path().components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                path.pop();
+            }
+            other => path.push(other),
+        }
+    }
+    path
+}
+
+/// Files that hold the same functions, then those with the most similar paths.
+pub fn pair_files(
+    base: &Program,
+    head: &Program,
+    versions: [&Version; 2],
+    matches: &[Match],
+) -> BTreeMap<FileId, FileId> {
+    let mut votes: BTreeMap<(FileId, FileId), u32> = BTreeMap::new();
+    for pair in matches {
+        let (left, right) = (base.function(pair.base), head.function(pair.head));
+        if let (Some(left), Some(right)) = (left.place, right.place) {
+            let left = versions[0].canonical[left.file.index()];
+            let right = versions[1].canonical[right.file.index()];
+            *votes.entry((left, right)).or_default() += 1;
+        }
+    }
+    let mut ranked: Vec<_> = votes
+        .into_iter()
+        .map(|(pair, votes)| (votes as usize, pair))
+        .collect();
+    ranked.sort_by_key(|&(votes, pair)| (std::cmp::Reverse(votes), pair));
+    let mut alike = Vec::new();
+    for &left in versions[0].lines.keys() {
+        for &right in versions[1].lines.keys() {
+            let (l, r) = (tidy(base.file(left)), tidy(head.file(right)));
+            let common = l
+                .iter()
+                .rev()
+                .zip(r.iter().rev())
+                .take_while(|(l, r)| l == r)
+                .count();
+            if common > 0 {
+                alike.push((common, (left, right)));
+            }
+        }
+    }
+    alike.sort_by_key(|&(common, pair)| (std::cmp::Reverse(common), pair));
+    let mut pairs = BTreeMap::new();
+    let mut taken = HashSet::new();
+    for (_, (left, right)) in ranked.into_iter().chain(alike) {
+        let known = versions[0].lines.contains_key(&left) && versions[1].lines.contains_key(&right);
+        if known && !pairs.contains_key(&left) && taken.insert(right) {
+            pairs.insert(left, right);
+        }
+    }
+    pairs
+}
+
+pub fn differences(
+    base_file: FileId,
+    base: &[String],
+    head_file: FileId,
+    head: &[String],
+) -> Vec<(Lines, Lines)> {
+    let keys = |lines: &[String]| {
+        lines
+            .iter()
+            .map(|line| hash(line.as_str()))
+            .collect::<Vec<_>>()
+    };
+    let pairs = matching(&keys(base), &keys(head));
+    let mut hunks = Vec::new();
+    let (mut i, mut j) = (0, 0);
+    for (next_i, next_j) in pairs.into_iter().chain([(base.len(), head.len())]) {
+        if next_i > i || next_j > j {
+            let lines = |file, from: usize, to: usize| Lines {
+                file,
+                first: from as u32 + 1,
+                count: (to - from) as u32,
+            };
+            hunks.push((lines(base_file, i, next_i), lines(head_file, j, next_j)));
+        }
+        (i, j) = (next_i + 1, next_j + 1);
+    }
+    hunks
+}
