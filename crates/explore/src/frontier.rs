@@ -216,7 +216,7 @@ impl Frontier {
 
     /// The next task. `novelty` is asked again, since what was new when the task
     /// came may be old by now.
-    pub fn pop(&mut self, novelty: impl Fn(&Task) -> u32) -> Option<(Bucket, Task)> {
+    pub fn pop(&mut self, novelty: impl Fn(Bucket, &Task) -> u32) -> Option<(Bucket, Task)> {
         let bucket = self.choose()?;
         if bucket == Bucket::Vary {
             return Some((bucket, Task::Vary));
@@ -224,7 +224,7 @@ impl Frontier {
         let heap = &mut self.buckets[bucket as usize];
         loop {
             let Reverse(mut first) = heap.pop()?;
-            let now = novelty(&first.task);
+            let now = novelty(bucket, &first.task);
             if now <= first.novelty {
                 return Some((bucket, first.task));
             }

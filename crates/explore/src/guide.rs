@@ -29,6 +29,10 @@ pub struct Flip {
     pub depth: u32,
     /// How well known the side is with such a condition; smaller is newer.
     pub novelty: u32,
+    /// How much of the room for bytes is used up before those that it is about, in 256ths.
+    pub used: u32,
+    /// It asks for nothing but less input.
+    pub shortens: bool,
     /// The versions decided or showed something else on the run that came this way.
     pub infected: bool,
 }
@@ -112,6 +116,27 @@ pub trait Guide: Send {
     /// says nothing. The inputs of paths that came far are what others are made from.
     fn progress(&mut self, _contexts: [Context; 2]) -> u32 {
         u32::MAX
+    }
+
+    /// For each target that is still looked for, by number: how many goals a path has left that
+    /// ends with these contexts, if it is on the way there at all.
+    fn nearness(&mut self, _contexts: [Context; 2]) -> Vec<(usize, Option<u32>)> {
+        Vec::new()
+    }
+
+    /// The same number for paths on which the same is still to be done for what is looked for.
+    fn likeness(&self, _contexts: [Context; 2]) -> u64 {
+        0
+    }
+
+    /// Whether a change left something behind in one version that may part it from the other.
+    fn is_infected(&mut self, _contexts: [Context; 2]) -> bool {
+        false
+    }
+
+    /// Whether paths came into a state that none was in before, since this was asked last.
+    fn saw_news(&mut self) -> bool {
+        false
     }
 
     /// What a path remembers before each of its decisions, and in the end. If something on it hides

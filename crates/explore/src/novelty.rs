@@ -5,7 +5,8 @@
 //! another side that it never followed. Which of two tasks is the better news is
 //! told by how often paths were seen to do the like.
 
-use crate::frontier::Task;
+use crate::frontier::{Bucket, Task};
+use crate::guides::Key;
 use crate::runner::Side;
 use crate::state::State;
 use crate::tree::NodeId;
@@ -33,19 +34,31 @@ pub struct Familiar {
     steps: HashMap<(Option<Turn>, Turn), u32>,
     /// Took a side of a branch that only one version has there.
     parted: HashMap<SideOfBranch, u32>,
+    /// Took a side when the guide had the same still to do.
+    acted: HashMap<(u64, SideOfBranch), u32>,
 }
 
 /// What one step of familiarity weighs.
 pub const NEWS: u32 = 64;
 
+/// The same weighs more where the guide leads: doing the same once more brings nothing that it knows of.
+/// As much as one more goal.
+const REPEATED: u32 = NEWS * (Key::GOAL / 4);
+
 /// Other bytes are tried before other lengths, as long as both are equally new.
 const RESIZED: u32 = 32;
 
 impl State {
-    /// How well known the place is that a task leads to; smaller is newer.
-    pub fn novelty(&self, task: &Task) -> u32 {
+    /// How well known the place is that a task of a bucket leads to; smaller is newer.
+    pub fn novelty(&self, bucket: Bucket, task: &Task) -> u32 {
         match *task {
-            Task::Flip { node, way } => self.novelty_of(node, way as usize),
+            Task::Flip { node, way } => {
+                let novelty = self.novelty_of(node, way as usize);
+                match bucket {
+                    Bucket::Reach => novelty + REPEATED * self.repeated(node, way as usize),
+                    _ => novelty,
+                }
+            }
             // The way is known, what comes after it is not.
             Task::Carry { node, way, .. } => NEWS + self.novelty_of(node, way as usize) / 2,
             Task::Out { .. } | Task::Another { .. } | Task::Mend { .. } | Task::Vary => 0,
@@ -67,15 +80,29 @@ impl State {
         known * NEWS + roughly(parted) + u32::from(self.only_resizes(node, way)) * RESIZED
     }
 
+    /// How often the like was done when the guide had the same still to do.
+    pub fn repeated(&self, node: NodeId, way: usize) -> u32 {
+        let Some(decision) = self.tree.decision(node) else {
+            return 0;
+        };
+        let state = self.guide.likeness(decision.contexts);
+        let acted = |(side, _): &(Test, u32)| self.familiar.acted.get(&(state, side.0));
+        let turns = self.turns(node, way);
+        turns.map(|turn| roughly(acted(&turn))).min().unwrap_or(0)
+    }
+
     /// A way was taken for the first time. Whether the like was never done before.
     pub fn count_taken(&mut self, node: NodeId, way: usize) -> bool {
         let context = self.context(node);
         let before = self.turn_before(node);
         let turns: Vec<Turn> = self.turns(node, way).collect();
+        let contexts = self.tree.decision(node).map(|decision| decision.contexts);
+        let state = self.guide.likeness(contexts.unwrap_or_default());
         let familiar = &mut self.familiar;
         let mut is_new = false;
         for turn in turns {
             is_new |= !familiar.turns.contains_key(&turn);
+            *familiar.acted.entry((state, turn.0.0)).or_default() += 1;
             *familiar.taken.entry((context, turn.0)).or_default() += 1;
             *familiar.turns.entry(turn).or_default() += 1;
             *familiar.steps.entry((before, turn)).or_default() += 1;

@@ -8,6 +8,7 @@ use crate::path::TestKind;
 use crate::runner::Side;
 use crate::state::State;
 use crate::tree::{NodeId, RunId, WayState};
+use changeling_solver::{Assignment, Var};
 use std::collections::HashSet;
 
 /// Rank of what is tried with the bytes of a run that entered a change.
@@ -87,7 +88,7 @@ impl State {
         };
         for (node, way) in offers.into_iter().rev() {
             let task = Task::Carry { node, way, run };
-            let novelty = self.novelty(&task);
+            let novelty = self.novelty(bucket, &task);
             self.frontier.push(bucket, rank, novelty, task);
         }
     }
@@ -124,14 +125,16 @@ impl State {
                     node,
                     way: at as u32,
                 };
-                let novelty = flip.novelty;
                 if bucket == Some(Bucket::Reach) {
                     self.nearest = self.nearest.min(rank);
                 }
                 let bucket = bucket.unwrap_or(usual);
+                let novelty = self.novelty(bucket, &task);
                 self.frontier.push(bucket, rank, novelty, task);
                 // Whichever comes first takes it.
                 if let Some((other, rank)) = self.guide.also(&flip).filter(|(b, _)| *b != bucket) {
+                    self.nearest = self.nearest.min(rank);
+                    let novelty = self.novelty(other, &task);
                     self.frontier.push(other, rank, novelty, task);
                 }
                 return;
@@ -149,12 +152,57 @@ impl State {
         }
     }
 
+    /// The run that came furthest of all, if its bytes are as good as any for other lengths at a node:
+    /// nothing but lengths was decided before it.
+    pub fn extended(&self, node: NodeId) -> Option<RunId> {
+        let furthest = self.tree.furthest()?;
+        let mut before = self.tree.way_to(node);
+        let only_lengths = before.all(|(node, _, taken)| self.only_resizes(node, taken));
+        only_lengths.then_some(furthest)
+    }
+
+    /// How much of the room for bytes lies before the first that a way is about, in 256ths.
+    fn used(&self, node: NodeId, at: usize) -> u32 {
+        let Some(decision) = self.tree.decision(node) else {
+            return 0;
+        };
+        let input = &self.corpus[self.tree.run(node).0 as usize].input;
+        let variables = self.arena.variables(decision.ways[at].held);
+        let before = variables.iter().filter_map(|variable| {
+            let (stream, before) = match *variable {
+                Var::Byte { stream, offset } => (stream, offset as usize),
+                Var::Length { stream } => {
+                    let stream_of = input.streams.get(stream as usize)?;
+                    (stream, stream_of.bytes.len())
+                }
+            };
+            let room = input.streams.get(stream as usize)?.capacity.max(1);
+            Some((before.min(room) * 256 / room) as u32)
+        });
+        before.min().unwrap_or(0)
+    }
+
+    /// Whether a way can be taken by streams that are as long as they may be.
+    fn allows_longest(&self, node: NodeId, at: usize) -> bool {
+        let held = self
+            .tree
+            .decision(node)
+            .map(|decision| decision.ways[at].held);
+        let mut longest = self.subject.shape.clone();
+        for stream in &mut longest.streams {
+            stream.bytes.resize(stream.capacity, 0);
+        }
+        let longest = Assignment::from_input(&longest);
+        held.is_some_and(|held| self.arena.holds(held, &longest))
+    }
+
     /// A side not taken, as guides see it.
     pub fn flip_at(&self, node: NodeId, at: usize) -> Option<Flip> {
         let decision = self.tree.decision(node)?;
         let mut contexts = decision.contexts;
-        if let Some(run) = self.tree.furthest()
-            && self.only_resizes(node, at)
+        let resizes = self.only_resizes(node, at);
+        if let Some(run) = self.extended(node)
+            && resizes
         {
             // What the bytes do stays as it is: the next one may be added to it.
             contexts = self.corpus[run.0 as usize].furthest;
@@ -172,6 +220,8 @@ impl State {
             ends: ran.contexts,
             depth: decision.depth,
             novelty: self.novelty_of(node, at),
+            used: self.used(node, at),
+            shortens: resizes && !self.allows_longest(node, at),
             infected: ran.parting.is_some() || ran.seen[0] != ran.seen[1],
         })
     }

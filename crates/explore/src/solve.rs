@@ -102,7 +102,7 @@ impl State {
         let prefix: Vec<Expr> = condition.iter().map(|(held, _)| *held).collect();
         // Another length goes with the bytes that came furthest.
         let resizes = self.only_resizes(node, way);
-        let furthest = self.tree.furthest().filter(|_| resizes);
+        let furthest = self.extended(node).filter(|_| resizes);
         let run = furthest.unwrap_or(self.tree.run(node));
         let wish = if resizes {
             self.best_length(node, way)
@@ -120,7 +120,7 @@ impl State {
                                 node,
                                 way: way as u32,
                             };
-                            let novelty = self.novelty(&task);
+                            let novelty = self.novelty(Bucket::Explore, &task);
                             self.frontier.push(Bucket::Explore, 0, novelty, task);
                             Solved::Nothing
                         }
@@ -326,7 +326,7 @@ impl State {
 
     /// Hard questions come last, and may take their time.
     fn postpone(&mut self, task: Task) -> Solved {
-        let novelty = self.novelty(&task);
+        let novelty = self.novelty(Bucket::Hard, &task);
         self.frontier.push(Bucket::Hard, 0, novelty, task);
         Solved::Nothing
     }

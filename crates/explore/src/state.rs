@@ -162,7 +162,7 @@ impl State {
     /// The best task that waits.
     pub fn next_task(&mut self) -> Option<(Bucket, Task)> {
         let mut frontier = std::mem::replace(&mut self.frontier, Frontier::new(0));
-        let next = frontier.pop(|task| self.novelty(task));
+        let next = frontier.pop(|bucket, task| self.novelty(bucket, task));
         self.frontier = frontier;
         next
     }
@@ -267,6 +267,7 @@ impl State {
         for (node, way) in inserted.taken.clone() {
             inserted.is_news |= self.count_taken(node, way);
         }
+        inserted.is_news |= self.guide.saw_news();
         self.stats.concretizations += base.concretizations + head.concretizations;
         if inserted.is_new {
             self.new_pair(run, inserted.end, [&base, &head], differs)?;
@@ -293,6 +294,9 @@ impl State {
         self.nearest = u32::MAX;
         for &node in &inserted.decisions {
             self.enqueue(node);
+        }
+        if !self.guide.only_flips() {
+            self.come_near(run);
         }
         if inserted.is_news && !self.guide.only_flips() {
             if !differs && self.entered_change(run) {

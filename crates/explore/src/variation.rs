@@ -7,7 +7,7 @@
 
 use crate::frontier::Random;
 use crate::manners::Manner;
-use crate::state::State;
+use crate::state::{Ran, State};
 use crate::tree::RunId;
 use changeling_solver::Expr;
 use changeling_trace::input::{Input, Stream};
@@ -15,13 +15,18 @@ use std::collections::BTreeMap;
 
 /// Runs that are worth varying.
 pub struct Pool {
-    /// By promise: the versions part, a change was entered, the guide sees a target from here
-    /// as near as ever, something else was new.
-    tiers: [Tier; 4],
+    /// By promise: the versions part, or may be about to, a change was entered, the guide sees a
+    /// target from here as near as ever, something else was new.
+    tiers: [Tier; 5],
+    /// By target: the runs that end nearest to it with the fewest bytes, and how near.
+    near: BTreeMap<usize, (Nearness, Vec<RunId>)>,
     /// The best rank that led to a target.
     nearest: u32,
     random: Random,
 }
+
+/// Goals left, then bytes: the shorter an input, the more room there is for what is still to come.
+type Nearness = (u32, usize);
 
 /// Runs of the same promise.
 #[derive(Default)]
@@ -58,13 +63,42 @@ impl Pool {
     pub fn new(seed: u64) -> Pool {
         Pool {
             tiers: Default::default(),
+            near: BTreeMap::new(),
             nearest: u32::MAX,
             random: Random::new(seed),
         }
     }
 
+    /// A run ends so near to targets; those that are not among them need not be come near to.
+    fn come_near(&mut self, run: RunId, bytes: usize, targets: &[(usize, Option<u32>)]) {
+        let aimed = |target: &usize| targets.iter().any(|(other, _)| other == target);
+        self.near.retain(|target, _| aimed(target));
+        for &(target, left) in targets {
+            let Some(left) = left else {
+                continue;
+            };
+            let now = (left, bytes);
+            let (nearest, runs) = self.near.entry(target).or_insert((now, Vec::new()));
+            if now > *nearest {
+                continue;
+            }
+            if now < *nearest {
+                (*nearest, *runs) = (now, Vec::new());
+            }
+            if runs.len() == LATEST {
+                runs.remove(0);
+            }
+            runs.push(run);
+        }
+    }
+
     /// Mostly one of the most promising, and among these one of the latest.
     fn choose(&mut self) -> Option<RunId> {
+        if !self.near.is_empty() && self.random.below(2) == 0 {
+            let nth = self.random.below(self.near.len());
+            let (_, runs) = self.near.values().nth(nth)?;
+            return Some(runs[self.random.below(runs.len())]);
+        }
         let waiting = self.tiers.iter().filter(|tier| !tier.runs.is_empty());
         let waiting: Vec<&Tier> = waiting.collect();
         let last = waiting.len().checked_sub(1)?;
@@ -75,9 +109,10 @@ impl Pool {
 }
 
 const PARTED: usize = 0;
-const ENTERED: usize = 1;
-const NEAR: usize = 2;
-const OTHERS: usize = 3;
+const INFECTED: usize = 1;
+const ENTERED: usize = 2;
+const NEAR: usize = 3;
+const OTHERS: usize = 4;
 /// Ranks that differ by no more than this are equally near.
 const SLACK: u32 = 2;
 
@@ -92,11 +127,23 @@ const MOST_TIMES: usize = 64;
 const TRIES: usize = 8;
 
 impl State {
+    /// A run may have ended nearer to a target than any before.
+    pub fn come_near(&mut self, run: RunId) {
+        let Ran {
+            contexts, input, ..
+        } = &self.corpus[run.0 as usize];
+        let bytes = input.streams.iter().map(|stream| stream.bytes.len()).sum();
+        let targets = self.guide.nearness(*contexts);
+        self.pool.come_near(run, bytes, &targets);
+    }
+
     /// A run is worth varying. It did something that none had done before, and came so near to
     /// a target.
     pub fn pool_run(&mut self, run: RunId, near: u32) {
         let tier = if self.corpus[run.0 as usize].parting.is_some() {
             PARTED
+        } else if self.guide.is_infected(self.corpus[run.0 as usize].contexts) {
+            INFECTED
         } else if self.entered_change(run) {
             ENTERED
         } else if near != u32::MAX && near <= self.pool.nearest.saturating_add(SLACK) {
@@ -178,7 +225,11 @@ fn vary(input: &Input, other: &Input, random: &mut Random) -> Input {
 
 fn edit(stream: &mut Stream, other: &[u8], random: &mut Random) {
     let bytes = &mut stream.bytes;
-    let at = random.below(bytes.len() + 1);
+    // What was done so far stays as it was if more is done after it.
+    let at = match random.below(4) {
+        0 => bytes.len(),
+        _ => random.below(bytes.len() + 1),
+    };
     match random.below(9) {
         // A piece of another input is put in,
         0..3 => {

@@ -93,7 +93,7 @@ pub fn demands(program: &Program, branch: Site, side: usize) -> Vec<Demand> {
 }
 
 /// What must hold for a condition to be `outcome`.
-fn truth(
+pub fn truth(
     program: &Program,
     function: FunctionId,
     condition: Value,
@@ -252,11 +252,11 @@ fn mirrored(predicate: Predicate) -> Predicate {
     }
 }
 
-fn mask(bits: u32) -> u64 {
+pub fn mask(bits: u32) -> u64 {
     u64::MAX >> (64 - bits.clamp(1, 64))
 }
 
-fn signed(value: u64, bits: u32) -> i64 {
+pub fn signed(value: u64, bits: u32) -> i64 {
     let shift = 64 - bits.clamp(1, 64);
     ((value << shift) as i64) >> shift
 }

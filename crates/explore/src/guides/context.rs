@@ -2,7 +2,7 @@
 
 use super::plan::{Plan, Values};
 use crate::guide::Context;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Memory {
@@ -24,13 +24,16 @@ pub struct Contexts {
     memories: Vec<Memory>,
     numbers: HashMap<Memory, u32>,
     steps: HashMap<(u32, u32), u32>,
+    /// Values that variables have had.
+    values: HashSet<(usize, u64)>,
+    news: bool,
 }
 
 /// What entering a block means besides its effect on variables.
 #[derive(Clone, Debug, Default)]
 pub struct Meaning {
     /// Blocks in which something was changed.
-    pub changed: std::collections::HashSet<u32>,
+    pub changed: HashSet<u32>,
     /// The nodes of sequences that begin in a block.
     pub nodes: BTreeMap<u32, Vec<u32>>,
 }
@@ -71,9 +74,17 @@ impl Contexts {
         Context(to)
     }
 
+    /// Whether a variable has had a value for the first time since this was asked last.
+    pub fn saw_news(&mut self) -> bool {
+        std::mem::take(&mut self.news)
+    }
+
     fn number(&mut self, memory: Memory) -> u32 {
         if let Some(&number) = self.numbers.get(&memory) {
             return number;
+        }
+        for (web, value) in memory.values.iter().enumerate() {
+            self.news |= value.is_some_and(|value| self.values.insert((web, value)));
         }
         let number = self.memories.len() as u32;
         self.memories.push(memory.clone());

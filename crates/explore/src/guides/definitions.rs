@@ -1,20 +1,23 @@
 //! Where a value can come from: through phis, copies, arithmetic with constants,
 //! memory, arguments and results, back to constants and to what is not known.
 
-use super::conditions::{apply, integer};
+use super::conditions::{apply, bits, integer, mask, signed};
 use super::facts::Facts;
+use super::plan::Effect;
 use changeling_analysis::{Cell, Origin};
 use changeling_program::{
-    BinaryOp, BlockId, Constant, FunctionId, Operation, Program, Shape, Site, TypeId, Value,
+    BinaryOp, BlockId, Callee, CastOp, Constant, FunctionId, Operation, Program, Shape, Site,
+    TypeId, Value,
 };
 use std::collections::HashSet;
 
 /// One definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Definition {
-    /// What the value is then; `None` if that is not known.
-    pub value: Option<u64>,
+    pub effect: Effect,
     pub spot: Spot,
+    /// The instruction that hands the value on there: the later ones in a block have the last word.
+    pub at: Site,
     /// The call of something outside of the program that it comes from.
     pub call: Option<Site>,
     /// The call that hands the value back, if one does.
@@ -30,12 +33,23 @@ pub struct Spot {
 }
 
 /// All definitions of a value.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Definitions {
     /// Sorted.
     pub list: Vec<Definition>,
     /// What memory holds at the start, if the value comes from there.
     pub initial: Option<u64>,
+    /// What `Effect::Choose` chooses from.
+    pub choices: Vec<Choice>,
+}
+
+/// One of two values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Choice {
+    pub function: FunctionId,
+    pub condition: Value,
+    pub yes: Effect,
+    pub no: Effect,
 }
 
 /// Values with more definitions than this are not followed.
@@ -53,6 +67,7 @@ pub fn definitions(facts: &Facts<'_>, function: FunctionId, value: Value) -> Opt
     let mut search = Search {
         facts,
         asked,
+        at: Site(0),
         via: None,
         seen: HashSet::new(),
         found: Definitions::default(),
@@ -77,6 +92,8 @@ struct Search<'a, 'p> {
     facts: &'a Facts<'p>,
     /// The very value whose definitions are looked for: the branches on that are what asks.
     asked: Option<Site>,
+    /// The instruction that hands on what is followed.
+    at: Site,
     /// The call whose result is followed, if one is.
     via: Option<Site>,
     seen: HashSet<(FunctionId, Value, usize, Option<Site>)>,
@@ -94,7 +111,7 @@ impl Search<'_, '_> {
         if let Some(constant) = integer(program, value) {
             return self.add(self.definition(self.computed(constant), spot));
         }
-        let unknown = self.definition(None, spot);
+        let unknown = self.definition(Effect::Unknown, spot);
         if self.steps.len() > DEEPEST {
             self.given_up = true;
         }
@@ -120,7 +137,7 @@ impl Search<'_, '_> {
             block: instruction.block,
             side: None,
         };
-        let unknown = self.definition(None, here);
+        let unknown = self.definition(Effect::Unknown, here);
         // A condition that is handed on after it was decided by.
         let sides: Vec<[Spot; 2]> = self.facts.sides_of(site).collect();
         if !sides.is_empty() && self.asked != Some(site) {
@@ -133,8 +150,22 @@ impl Search<'_, '_> {
             Operation::Phi { incoming } => {
                 for (&operand, &from) in instruction.operands.iter().zip(incoming) {
                     let spot = edge(program, from, instruction.block);
-                    self.value(function, operand, spot);
+                    let before = std::mem::replace(&mut self.at, program.terminator(from));
+                    let counted = counted(program, operand, |value| value == Value::Result(site));
+                    let effect = match counted {
+                        Some(by) => Some(self.counting(by, site)),
+                        None => self.decided(function, operand),
+                    };
+                    match effect {
+                        Some(effect) => self.add(self.definition(effect, spot)),
+                        None => self.value(function, operand, spot),
+                    }
+                    self.at = before;
                 }
+            }
+            Operation::Select => {
+                let effect = self.chosen(function, Value::Result(site));
+                self.add(self.definition(effect, spot));
             }
             Operation::Load(_) => self.load(site, unknown),
             Operation::Call(_) => self.call(site, unknown),
@@ -172,6 +203,59 @@ impl Search<'_, '_> {
         self.steps.pop();
     }
 
+    /// The outcome of a comparison that comes in by an edge, as in `a && b < 3`: it is taken when the
+    /// edge is, whenever what it compares was computed. One that was branched on is known by that.
+    fn decided(&mut self, function: FunctionId, value: Value) -> Option<Effect> {
+        let Value::Result(site) = value else {
+            return None;
+        };
+        let program = self.facts.program;
+        let compares = matches!(program.instruction(site).operation, Operation::Compare(_));
+        if !compares || self.facts.sides_of(site).next().is_some() {
+            return None;
+        }
+        let [yes, no] = [1, 0].map(|truth| self.computed(truth));
+        Some(self.choice(function, value, yes, no))
+    }
+
+    fn choice(
+        &mut self,
+        function: FunctionId,
+        condition: Value,
+        yes: Effect,
+        no: Effect,
+    ) -> Effect {
+        self.found.choices.push(Choice {
+            function,
+            condition,
+            yes,
+            no,
+        });
+        Effect::Choose(self.found.choices.len() as u32 - 1)
+    }
+
+    /// A constant, or one of two.
+    fn chosen(&mut self, function: FunctionId, value: Value) -> Effect {
+        let program = self.facts.program;
+        if let Some(constant) = integer(program, value) {
+            return self.computed(constant);
+        }
+        let Value::Result(site) = value else {
+            return Effect::Unknown;
+        };
+        let instruction = program.instruction(site);
+        let (Operation::Select, [condition, yes, no]) =
+            (&instruction.operation, &instruction.operands[..])
+        else {
+            return Effect::Unknown;
+        };
+        let [yes, no] = [*yes, *no].map(|value| self.chosen(function, value));
+        if [yes, no] == [Effect::Unknown; 2] {
+            return Effect::Unknown;
+        }
+        self.choice(function, *condition, yes, no)
+    }
+
     fn load(&mut self, site: Site, unknown: Definition) {
         let facts = self.facts;
         let cells = facts.memory.access(site).map(|access| &access.reads);
@@ -182,8 +266,8 @@ impl Search<'_, '_> {
         // What is in memory may come from anywhere.
         let via = self.via.take();
         for &cell in cells {
-            let initial = initial(facts, cell, site);
-            let initial = initial.and_then(|value| self.computed(value));
+            let initial = initial(facts, cell, site).map(|value| self.computed(value));
+            let initial = initial.and_then(|effect| effect.on(None));
             self.found.initial = self.found.initial.or(initial);
             for &writer in facts.writers.get(&cell).into_iter().flatten() {
                 let instruction = facts.program.instruction(writer);
@@ -191,18 +275,38 @@ impl Search<'_, '_> {
                     block: instruction.block,
                     side: None,
                 };
+                let before = std::mem::replace(&mut self.at, writer);
                 match instruction.operation {
                     Operation::Store(_) => {
-                        let function = facts.program.function_of(writer);
-                        self.value(function, instruction.operands[0], spot);
+                        let stored = instruction.operands[0];
+                        let counted = counted(facts.program, stored, |value| {
+                            let Value::Result(load) = value else {
+                                return false;
+                            };
+                            let access = facts.memory.access(load);
+                            access.is_some_and(|access| access.reads == [cell])
+                        });
+                        match counted {
+                            Some(by) => self.add(self.definition(self.counting(by, site), spot)),
+                            None => {
+                                let function = facts.program.function_of(writer);
+                                self.value(function, stored, spot);
+                            }
+                        }
                     }
-                    _ => self.add(Definition {
-                        value: None,
-                        spot,
-                        call: instruction.call().map(|_| writer),
-                        via: None,
-                    }),
+                    _ if !may_fill(facts, writer, cell) => {}
+                    _ => match filled(facts, writer, cell, site) {
+                        Some(value) => self.add(self.definition(self.computed(value), spot)),
+                        None => self.add(Definition {
+                            effect: Effect::Unknown,
+                            spot,
+                            at: writer,
+                            call: instruction.call().map(|_| writer),
+                            via: None,
+                        }),
+                    },
                 }
+                self.at = before;
             }
         }
         self.via = via;
@@ -227,7 +331,9 @@ impl Search<'_, '_> {
                     side: None,
                 };
                 if let Some(&value) = instruction.operands.first() {
+                    let before = std::mem::replace(&mut self.at, site);
                     self.value(callee, value, spot);
+                    self.at = before;
                 }
             }
         }
@@ -252,30 +358,55 @@ impl Search<'_, '_> {
                 block: instruction.block,
                 side: None,
             };
+            let before = std::mem::replace(&mut self.at, caller);
             match instruction.operands.get(n as usize) {
                 Some(&value) => self.value(program.function_of(caller), value, spot),
                 None => self.add(Definition {
                     spot,
+                    at: caller,
                     via: None,
                     ..unknown
                 }),
             }
+            self.at = before;
         }
         self.via = via;
     }
 
     /// What becomes of a constant on the way to the value asked for.
-    fn computed(&self, constant: u64) -> Option<u64> {
+    fn computed(&self, constant: u64) -> Effect {
         let steps = self.steps.iter().rev();
-        steps.copied().try_fold(constant, |value, (site, at)| {
+        let value = steps.copied().try_fold(constant, |value, (site, at)| {
             apply(self.facts.program, site, at, value)
-        })
+        });
+        value.map_or(Effect::Unknown, Effect::Set)
     }
 
-    fn definition(&self, value: Option<u64>, spot: Spot) -> Definition {
+    /// The same for a variable, read at `source`, to which something is added.
+    fn counting(&self, by: i64, source: Site) -> Effect {
+        let program = self.facts.program;
+        let additive = |&(site, at): &(Site, usize)| match program.instruction(site).operation {
+            Operation::Cast(_) | Operation::Freeze => true,
+            Operation::Binary(BinaryOp::Add, _) => true,
+            Operation::Binary(BinaryOp::Sub, _) => at == 0,
+            _ => false,
+        };
+        let asked = self.steps.first().map_or(source, |(site, _)| *site);
+        let width = bits(program, program.function_of(asked), Value::Result(asked));
+        match width {
+            Some(bits) if by != 0 && self.steps.iter().all(additive) => Effect::Add {
+                by: by as u64 & mask(bits),
+                bits,
+            },
+            _ => Effect::Unknown,
+        }
+    }
+
+    fn definition(&self, effect: Effect, spot: Spot) -> Definition {
         Definition {
-            value,
+            effect,
             spot,
+            at: self.at,
             call: None,
             via: self.via,
         }
@@ -285,6 +416,98 @@ impl Search<'_, '_> {
         self.found.list.push(definition);
         self.given_up |= self.found.list.len() > MOST_DEFINITIONS;
     }
+}
+
+/// If a value is a variable with a constant added to it: the constant.
+fn counted(program: &Program, value: Value, is_variable: impl Fn(Value) -> bool) -> Option<i64> {
+    let uncast = |mut value: Value| {
+        while let Value::Result(site) = value
+            && let Operation::Cast(CastOp::Trunc | CastOp::ZExt | CastOp::SExt) =
+                program.instruction(site).operation
+        {
+            value = program.instruction(site).operands[0];
+        }
+        value
+    };
+    let Value::Result(site) = uncast(value) else {
+        return None;
+    };
+    let instruction = program.instruction(site);
+    let Operation::Binary(operation, _) = &instruction.operation else {
+        return None;
+    };
+    let [left, right] = instruction.operands[..] else {
+        return None;
+    };
+    let (variable, constant, sign) = match operation {
+        BinaryOp::Add if integer(program, left).is_some() => (right, left, 1),
+        BinaryOp::Add => (left, right, 1),
+        BinaryOp::Sub => (left, right, -1),
+        _ => return None,
+    };
+    let width = bits(program, program.function_of(site), Value::Result(site))?;
+    let constant = signed(integer(program, constant)?, width);
+    is_variable(uncast(variable)).then_some(sign * constant)
+}
+
+/// Whether a call that copies or fills memory is meant to do so with a cell. A piece of an array in a
+/// structure could lie anywhere in it, as far as the addresses are known, but hardly does.
+fn may_fill(facts: &Facts<'_>, writer: Site, cell: Cell) -> bool {
+    let program = facts.program;
+    let Some(symbol) = called(program, writer) else {
+        return true;
+    };
+    let plain = symbol.strip_prefix("llvm.").unwrap_or(symbol);
+    let fills = ["memcpy", "memmove", "memset"];
+    if !fills.iter().any(|name| plain.starts_with(name)) {
+        return true;
+    }
+    let operands = &program.instruction(writer).operands;
+    let [target, _, length, ..] = operands[..] else {
+        return true;
+    };
+    let size = integer(program, length).unwrap_or(1);
+    let function = program.function_of(writer);
+    let cells = facts.graphs.pointers.cells(function, target, size);
+    cells.contains(&cell)
+}
+
+/// The name of the function that a call names.
+fn called(program: &Program, call: Site) -> Option<&str> {
+    match program.instruction(call).call()?.callee {
+        Callee::Direct(callee) => Some(program.function(callee).symbol.as_str()),
+        _ => None,
+    }
+}
+
+/// What a load finds in a cell after a call has filled memory, if it is a constant.
+fn filled(facts: &Facts<'_>, writer: Site, cell: Cell, load: Site) -> Option<u64> {
+    let program = facts.program;
+    let instruction = program.instruction(writer);
+    let symbol = called(program, writer)?;
+    let size = program.ty(program.instruction(load).ty).size?;
+    if symbol == "memset" || symbol.starts_with("llvm.memset") {
+        let byte = integer(program, *instruction.operands.get(1)?)?;
+        return (size <= 8)
+            .then(|| (byte & 0xff).wrapping_mul(0x0101_0101_0101_0101) & mask(8 * size as u32));
+    }
+    if symbol != "memcpy" && !symbol.starts_with("llvm.memcpy") {
+        return None;
+    }
+    // As in `struct thing t = {1, 2, 3};`.
+    let (Origin::Stack(object), offset) = facts.graphs.pointers.describe(cell) else {
+        return None;
+    };
+    let (&Value::Result(target), &Value::Global(source)) =
+        (instruction.operands.first()?, instruction.operands.get(1)?)
+    else {
+        return None;
+    };
+    let source = program.global(source);
+    if target != object || !source.constant {
+        return None;
+    }
+    at_offset(program, source.initialiser?, source.ty, offset, size)
 }
 
 /// The place where control goes from one block to another.

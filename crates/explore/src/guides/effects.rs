@@ -33,10 +33,7 @@ impl Guided {
             .iter()
             .map(|contexts| memories.get(contexts[at]).changed);
         let entered = changed.position(|changed| changed)?;
-        let effects: Vec<usize> = (0..self.tables.targets.len())
-            .filter(|target| self.tables.targets[*target].aim == Aim::Effect)
-            .collect();
-        effects.into_iter().find_map(|target| {
+        self.effects().into_iter().find_map(|target| {
             let mut open = |decision: usize| self.is_open(target, contexts[decision][at]);
             if open(entered) {
                 (entered..contexts.len() - 1).find(|decision| !open(decision + 1))
@@ -44,6 +41,22 @@ impl Guided {
                 (0..entered).rev().find(|decision| open(*decision))
             }
         })
+    }
+
+    /// Whether no place that shows an effect can be come to as things are.
+    pub(super) fn is_masked(&mut self, contexts: [Context; 2]) -> bool {
+        let effects: Vec<usize> = self.effects();
+        let context = contexts[Side::Head.index()];
+        !effects.is_empty()
+            && !effects
+                .into_iter()
+                .any(|target| self.is_open(target, context))
+    }
+
+    fn effects(&self) -> Vec<usize> {
+        let targets = self.tables.targets.iter().enumerate();
+        let effects = targets.filter(|(_, target)| target.aim == Aim::Effect);
+        effects.map(|(number, _)| number).collect()
     }
 
     /// Whether all that an effect needs is as it should be.

@@ -5,20 +5,26 @@ use super::chains::Chains;
 use super::choice::{Choice, Part};
 use super::context::{Contexts, Meaning};
 use super::log::{Log, Step};
-use super::plan::{GoalId, Key, Place, Plan, Situation};
+use super::partings::Parting;
+use super::plan::{GoalId, Key, Place, Plan, Situation, UNPLANNED};
 use super::prune::Horizon;
+use super::situations::Situations;
 use crate::frontier::{Bucket, Random};
 use crate::guide::{Advice, Context, Flip, Guide, Rule, RunFacts};
 use crate::merge::Owner;
 use crate::novelty::NEWS;
 use crate::path::TestKind;
 use crate::runner::Side;
+use std::collections::hash_map::DefaultHasher;
 use std::collections::{HashMap, HashSet};
+use std::hash::{Hash, Hasher};
 
 /// What is known before the search.
 pub struct Tables {
     pub sides: [SideTable; 2],
     pub targets: Vec<Target>,
+    /// Sides of branches on which the versions may part.
+    pub partings: Vec<[Parting; 2]>,
     /// For each site of base the site of head that does the same, or 0.
     pub partners: Vec<u32>,
     /// What can be given up may be: the changes are known to be all there is.
@@ -64,6 +70,8 @@ pub enum Aim {
     Meeting,
     /// A place that shows something which depends on changes.
     Effect,
+    /// A side of a branch that tests what a change computes.
+    Parting,
 }
 
 /// Runs that a target gets before the next one has its turn.
@@ -73,12 +81,16 @@ const PATIENCE: u32 = 1024;
 /// The same for a side of a changed branch, which may be impossible to take.
 const PATIENCE_WITH_SIDES: u32 = 96;
 /// Ranks of flips that lead to other targets than the one whose turn it is.
-const LATER: u32 = 1 << 29;
+pub(super) const LATER: u32 = 1 << 29;
 
 /// Ranks of flips behind a change, and before one that was entered later. Those behind a place where
 /// the versions differ have none.
 const BEHIND: u32 = 4;
 const BEFORE: u32 = 8;
+/// Ranks of flips by which the input ends before what was read of it.
+const SHORTENED: u32 = 4 * Key::GOAL;
+/// Ranks that all the room for bytes is worth.
+const ROOM: u32 = 4 * Key::GOAL;
 /// Ranks of flips that lead to what the inputs given have run.
 const COVERED: u32 = 8;
 
@@ -86,7 +98,9 @@ pub struct Guided {
     pub(super) tables: Tables,
     pub(super) choice: Choice,
     pub(super) contexts: [Contexts; 2],
-    situations: HashMap<(usize, Context), Situation>,
+    situations: Situations,
+    /// How near the versions are to parting.
+    pub(super) nearest_partings: HashMap<[Context; 2], u32>,
     /// Whether all that an effect needs in order to be shown is as it should be.
     pub(super) open: HashMap<(usize, Context), bool>,
     /// Targets that no run has reached, by number; the first has its turn.
@@ -103,7 +117,7 @@ pub struct Guided {
     suite: [HashSet<u32>; 2],
     /// Sequences of changes that were entered, and their beginnings; whether one of them showed
     /// a difference.
-    sequences: HashMap<Vec<u32>, bool>,
+    pub(super) sequences: HashMap<Vec<u32>, bool>,
     log: Log,
     runs: u64,
     /// What is left of the target whose turn it is, at best.
@@ -140,7 +154,8 @@ impl Guided {
             tables,
             choice,
             contexts,
-            situations: HashMap::new(),
+            situations: Situations::default(),
+            nearest_partings: HashMap::new(),
             open: HashMap::new(),
             missing,
             sides,
@@ -181,29 +196,32 @@ impl Guided {
     }
 
     /// How good a flip is for a target; smaller is better.
-    fn rank(&mut self, target: usize, flip: &Flip) -> Option<u32> {
+    pub(super) fn rank(&mut self, target: usize, flip: &Flip) -> Option<u32> {
         let Target { side, goal, .. } = self.tables.targets[target];
         let place = self.place(side, flip)?;
         let context = flip.contexts[side.index()];
         self.situation(target, context);
         let plan = &self.tables.sides[side.index()].plan;
-        let situation = &self.situations[&(target, context)];
+        let situation = self.situations.known(target, context)?;
         let tests = &self.tests[side.index()];
         let key = plan.judge(goal, place, situation, |guard| tests.is_stuck(guard));
-        key.map(|key| key.rank())
+        // What is left out cannot do what is still to be done.
+        let shortens = if flip.shortens { SHORTENED } else { 0 };
+        // The more is used up, the less room there is for what is still to come.
+        let used = flip.used * (ROOM / 256);
+        key.map(|key| key.rank() + shortens + used)
     }
 
     /// What is to be done for a target.
-    fn situation(&mut self, target: usize, context: Context) -> &Situation {
-        let Target { side, goal, .. } = self.tables.targets[target];
-        let plan = &self.tables.sides[side.index()].plan;
-        let contexts = &self.contexts[side.index()];
-        self.situations
-            .entry((target, context))
-            .or_insert_with(|| plan.situation(goal, &contexts.get(context).values))
+    pub(super) fn situation(&mut self, target: usize, context: Context) -> &Situation {
+        let number = target;
+        let target = &self.tables.targets[number];
+        let at = target.side.index();
+        let (plan, contexts) = (&self.tables.sides[at].plan, &self.contexts[at]);
+        self.situations.get(number, target, plan, contexts, context)
     }
 
-    fn entered_change(&self, contexts: [Context; 2]) -> bool {
+    pub(super) fn entered_change(&self, contexts: [Context; 2]) -> bool {
         Side::BOTH.into_iter().any(|side| {
             let at = side.index();
             self.contexts[at].get(contexts[at]).changed
@@ -258,41 +276,6 @@ impl Guided {
             (true, _) => Rule::WithoutEffect,
             (false, true) => Rule::NoLongerChanged,
             (false, false) => Rule::NeverChanged,
-        })
-    }
-
-    /// A flip behind a change that leads to a node of the change-sequence graph which can come
-    /// next and has not yet.
-    fn continues_sequence(&mut self, flip: &Flip) -> Option<Advice> {
-        if !self.choice.has(Part::Sequences) {
-            return None;
-        }
-        let at = Side::Head.index();
-        let mut sequence = self.contexts[at].get(flip.contexts[at]).sequence.clone();
-        let last = *sequence.last()?;
-        let shown = self.sequences.get(&sequence) == Some(&true);
-        let targets = 0..self.tables.targets.len();
-        let next = targets.filter_map(|target| {
-            let Target { node, aim, .. } = self.tables.targets[target];
-            if matches!(aim, Aim::Side | Aim::Effect) {
-                return None;
-            }
-            if node == last || !self.tables.sides[at].chains.can_follow(last, node) {
-                return None;
-            }
-            sequence.push(node);
-            let chains = &self.tables.sides[at].chains;
-            let further = further(chains, &self.sequences, &mut sequence, FORESIGHT);
-            sequence.pop();
-            let rank = self.rank(target, flip)?;
-            Some(rank.saturating_add(further?.saturating_mul(Key::GOAL)))
-        });
-        let rank = next.min()?;
-        // What was shown to differ is not closed, since another error may share it, but it waits.
-        let rank = rank.min(LATER - 1) + if shown { LATER } else { 0 };
-        Some(Advice::Try {
-            rank,
-            bucket: Some(Bucket::Sequence),
         })
     }
 
@@ -391,34 +374,6 @@ impl Guided {
 /// As long as fewer sequences are known, each new one puts all flips into another order.
 const REORDERED: usize = 64;
 
-/// How many nodes a sequence that is known is looked beyond.
-const FORESIGHT: u32 = 2;
-
-/// How much is still to be done for a new sequence that begins with this one: nodes to come, and those
-/// that would come again. Loops have sequences without end, so what goes nowhere twice is
-/// first. None if all that is near was there before.
-fn further(
-    chains: &Chains,
-    known: &HashMap<Vec<u32>, bool>,
-    sequence: &mut Vec<u32>,
-    foresight: u32,
-) -> Option<u32> {
-    if !known.contains_key(sequence) {
-        let again = (0..sequence.len()).filter(|at| sequence[..*at].contains(&sequence[*at]));
-        return Some(again.count() as u32);
-    }
-    let last = *sequence.last()?;
-    let foresight = foresight.checked_sub(1)?;
-    let next = chains.following(last).filter(|node| *node != last);
-    let left = next.filter_map(|node| {
-        sequence.push(node);
-        let left = further(chains, known, sequence, foresight);
-        sequence.pop();
-        left
-    });
-    Some(left.min()?.saturating_add(1))
-}
-
 pub(super) fn plain(bucket: Option<Bucket>) -> Advice {
     Advice::Try { rank: 0, bucket }
 }
@@ -466,8 +421,9 @@ impl Guide for Guided {
         if flip.owner != Owner::Both || flip.after_difference || !self.missing.is_empty() {
             return None;
         }
-        let &side = self.sides.first()?;
-        let rank = self.rank(side, flip)?;
+        let side = self.sides.first().copied();
+        let side = side.and_then(|side| self.rank(side, flip));
+        let rank = side.into_iter().chain(self.parting_rank(flip)).min()?;
         Some((Bucket::Reach, rank.min(LATER - 1)))
     }
 
@@ -527,13 +483,57 @@ impl Guide for Guided {
     }
 
     fn progress(&mut self, contexts: [Context; 2]) -> u32 {
-        let Some(target) = self.current() else {
-            return u32::MAX;
-        };
-        let side = self.tables.targets[target].side;
-        let left = self.situation(target, contexts[side.index()]).left();
-        self.nearest = self.nearest.min(left);
+        let mut left = u32::MAX;
+        if let Some(target) = self.current() {
+            let side = self.tables.targets[target].side;
+            left = self.situation(target, contexts[side.index()]).left();
+            self.nearest = self.nearest.min(left);
+        }
+        if self.missing.is_empty() && self.entered_change(contexts) {
+            left = left.min(self.nearest_parting(contexts));
+        }
         left
+    }
+
+    fn nearness(&mut self, contexts: [Context; 2]) -> Vec<(usize, Option<u32>)> {
+        let mut near = Vec::new();
+        let aimed: Vec<usize> = self.missing.iter().chain(&self.sides).copied().collect();
+        for target in aimed {
+            let side = self.tables.targets[target].side;
+            let left = self.situation(target, contexts[side.index()]).left();
+            near.push((target, (left < UNPLANNED).then_some(left)));
+        }
+        if self.missing.is_empty() {
+            near.extend(self.leads(contexts));
+        }
+        near
+    }
+
+    fn likeness(&self, contexts: [Context; 2]) -> u64 {
+        let number = |target: usize| {
+            let at = self.tables.targets[target].side.index();
+            self.situations.number(target, contexts[at])
+        };
+        let mut hasher = DefaultHasher::new();
+        let current = self.current();
+        (current, current.map(number)).hash(&mut hasher);
+        if self.missing.is_empty() {
+            for both in &self.tables.partings {
+                both.each_ref()
+                    .map(|parting| number(parting.target))
+                    .hash(&mut hasher);
+            }
+        }
+        hasher.finish()
+    }
+
+    fn is_infected(&mut self, contexts: [Context; 2]) -> bool {
+        self.is_about_to_part(contexts)
+    }
+
+    fn saw_news(&mut self) -> bool {
+        let sides = self.contexts.iter_mut();
+        sides.fold(false, |news, contexts| contexts.saw_news() | news)
     }
 
     fn masked(&mut self, contexts: &[[Context; 2]]) -> Option<usize> {
@@ -544,7 +544,7 @@ impl Guide for Guided {
         let target = self.current()?;
         let side = self.tables.targets[target].side;
         let at = side.index();
-        let situation = self.situations.get(&(target, flip.contexts[at]))?;
+        let situation = self.situations.known(target, flip.contexts[at])?;
         let place = self.place(side, flip)?;
         let plan = &self.tables.sides[at].plan;
         plan.wanted(place, situation, |guard| self.tests[at].is_stuck(guard))

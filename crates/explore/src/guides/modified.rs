@@ -19,6 +19,13 @@ impl Pair<'_> {
         }
     }
 
+    /// Of all changes.
+    pub fn all_modified(&self, side: Side) -> Vec<Site> {
+        let changes = self.changes.changes.iter();
+        let modified = changes.flat_map(|change| self.modified(change, side));
+        modified.copied().collect()
+    }
+
     /// Whether every change is tied to instructions. One of what runs before `main`, or of contents
     /// that nothing refers to, is not.
     pub fn is_complete(&self) -> bool {

@@ -6,6 +6,8 @@
 //! are goals of their own, with needs of their own, and so on. How many goals are
 //! left is what a flip is judged by first; only then comes the distance.
 
+use super::conditions::Test;
+pub use super::outcomes::{Alternative, Effect};
 use std::collections::{BTreeMap, HashMap};
 
 /// A variable: everything that can define one value that a branch tests.
@@ -53,14 +55,21 @@ pub struct Guard {
     pub wanted: Option<u64>,
 }
 
-/// A variable must have one of some values.
+/// A variable must be such.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Need {
     pub web: Web,
-    pub values: Vec<u64>,
-    /// Definitions that bring such a value, or one that is not known.
-    pub by: Vec<GoalId>,
+    pub test: Test,
+    /// Definitions that bring such a value or may do so, alone or by running several times.
+    pub by: Vec<(GoalId, Effect)>,
 }
+
+/// What a definition counts for from which nobody knows what will come, and one that would bring
+/// something else as things are.
+const DOUBTFUL: u32 = 2;
+const UNLIKELY: u32 = 4;
+/// Nothing is waited for that has to happen more often.
+const MOST_TIMES: u32 = 256;
 
 /// How many decisions lie between a place and the goal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -78,7 +87,10 @@ pub struct Plan {
     /// What the variables are at the start; `None` if that is not known.
     pub initial: Vec<Option<u64>>,
     /// What entering a block makes of variables.
-    pub effects: BTreeMap<u32, Vec<(Web, Option<u64>)>>,
+    pub effects: BTreeMap<u32, Vec<(Web, Effect)>>,
+    pub alternatives: Vec<Alternative>,
+    /// For each goal what it takes to reach it once more, roughly: as much as from the start.
+    pub again: Vec<u32>,
 }
 
 /// What variables are on a path, as far as it is known.
@@ -88,10 +100,110 @@ pub type Values = Vec<Option<u64>>;
 const NEVER: u32 = u32::MAX;
 
 impl Plan {
+    /// All goals are known: what it takes to reach them can be worked out.
+    pub fn finish(mut self) -> Plan {
+        let left = self.left(&self.initial);
+        self.again = left.into_iter().map(|left| left.unwrap_or(0)).collect();
+        self
+    }
+
     pub fn enter(&self, values: &mut Values, block: u32) {
-        for &(web, value) in self.effects.get(&block).into_iter().flatten() {
+        let Some(effects) = self.effects.get(&block) else {
+            return;
+        };
+        // All at once: none sees what the others do.
+        let after: Vec<Option<u64>> = effects
+            .iter()
+            .map(|(web, effect)| self.outcome(*effect, *web, values))
+            .collect();
+        for ((web, _), value) in effects.iter().zip(after) {
             values[web.0 as usize] = value;
         }
+    }
+
+    fn outcome(&self, effect: Effect, web: Web, values: &Values) -> Option<u64> {
+        match effect {
+            Effect::Choose(number) => {
+                let Alternative {
+                    web: by,
+                    test,
+                    yes,
+                    no,
+                } = &self.alternatives[number as usize];
+                let holds = test.holds(values[by.0 as usize]?);
+                self.outcome(if holds { *yes } else { *no }, web, values)
+            }
+            _ => effect.on(values[web.0 as usize]),
+        }
+    }
+
+    /// Whether a definition could bring a value for which a test holds.
+    fn may_bring(&self, effect: Effect, test: &Test) -> bool {
+        match effect {
+            Effect::Unknown => true,
+            Effect::Set(value) => test.holds(value),
+            Effect::Add { .. } => false,
+            Effect::Choose(number) => {
+                let Alternative { yes, no, .. } = &self.alternatives[number as usize];
+                self.may_bring(*yes, test) || self.may_bring(*no, test)
+            }
+        }
+    }
+
+    /// How often a definition has to run, roughly, until what is needed of a variable holds that now has
+    /// `value`. `None` if that does not help.
+    fn times(&self, effect: Effect, need: &Need, value: u64, values: &Values) -> Option<u32> {
+        match effect {
+            Effect::Add { .. } => {
+                let mut value = value;
+                (1..=MOST_TIMES).find_map(|times| {
+                    value = effect.on(Some(value))?;
+                    need.test.holds(value).then_some(times)
+                })
+            }
+            Effect::Set(_) | Effect::Unknown | Effect::Choose(_) => {
+                if !self.may_bring(effect, &need.test) {
+                    return None;
+                }
+                match self.outcome(effect, need.web, values) {
+                    Some(value) if need.test.holds(value) => Some(1),
+                    Some(_) => Some(UNLIKELY),
+                    None => Some(DOUBTFUL),
+                }
+            }
+        }
+    }
+
+    /// How many goals have to be reached until a need is met, counting a goal as often as it must be.
+    fn left_of_need(&self, need: &Need, values: &Values, left: &[u32]) -> u32 {
+        let Some(value) = values[need.web.0 as usize] else {
+            return 0;
+        };
+        let counted = |value: u64| {
+            let ways = need.by.iter().filter_map(|&(goal, effect)| {
+                let times = self.times(effect, need, value, values)?;
+                let again = self.again.get(goal.0 as usize).copied().unwrap_or(0);
+                let repeated = match effect {
+                    Effect::Add { .. } => (times - 1).saturating_mul(2 * again.min(UNPLANNED) + 1),
+                    _ => 0,
+                };
+                Some(
+                    left[goal.0 as usize]
+                        .saturating_add(times)
+                        .saturating_add(repeated),
+                )
+            });
+            ways.min().unwrap_or(NEVER)
+        };
+        // What is set to a wrong value may be counted on from there.
+        let set = need.by.iter().filter_map(|&(goal, effect)| match effect {
+            Effect::Set(set) if !need.test.holds(set) => {
+                let before = left[goal.0 as usize].saturating_add(1);
+                Some(before.saturating_add(counted(set)))
+            }
+            _ => None,
+        });
+        counted(value).min(set.min().unwrap_or(NEVER))
     }
 
     /// For each goal: how many other goals have to be reached before it can be. `None`
@@ -127,7 +239,7 @@ impl Plan {
         };
         let mut sum = 0u32;
         for need in goal.needs.iter().filter(|need| !need.holds(values)) {
-            sum = sum.saturating_add(nearest(&need.by).saturating_add(1));
+            sum = sum.saturating_add(self.left_of_need(need, values, left));
         }
         if !goal.callers.is_empty() {
             sum = sum.saturating_add(nearest(&goal.callers));
@@ -154,7 +266,7 @@ impl Plan {
         });
         Situation {
             after: after.collect(),
-            left: before.map_or(UNPLANNED, |before| before + 1),
+            left: before.map_or(UNPLANNED, |before| (before + 1).min(UNPLANNED - 1)),
         }
     }
 
@@ -196,7 +308,7 @@ impl Plan {
             let (goals, distance) = (after + 1, goal.distances.of(place)?);
             Some(Key { goals, distance })
         });
-        keys.min().or_else(|| {
+        keys.min_by_key(|key| key.rank()).or_else(|| {
             // Nothing that is next, but the place may still lead there.
             let distance = self.goals[target.0 as usize].distances.of(place)?;
             let goals = situation.left;
@@ -247,6 +359,20 @@ impl Plan {
         })
     }
 
+    /// The variables that goals which lead to `target` need.
+    pub fn webs_before(&self, target: GoalId) -> Vec<usize> {
+        let goals = self.goals.iter().zip(self.leading_to(target));
+        let goals = goals.filter(|(_, leads)| *leads);
+        let needs = goals.flat_map(|(goal, _)| &goal.needs);
+        // What is chosen by others depends on these, too.
+        let chosen = self.alternatives.iter().map(|alternative| alternative.web);
+        let webs = needs.map(|need| need.web).chain(chosen);
+        let mut webs: Vec<usize> = webs.map(|web| web.0 as usize).collect();
+        webs.sort_unstable();
+        webs.dedup();
+        webs
+    }
+
     /// Goals that lead to `target`, itself included.
     pub fn leading_to(&self, target: GoalId) -> Vec<bool> {
         let mut leads = vec![false; self.goals.len()];
@@ -255,6 +381,7 @@ impl Plan {
         while let Some(id) = work.pop() {
             let goal = &self.goals[id.0 as usize];
             let needed = goal.needs.iter().flat_map(|need| &need.by);
+            let needed = needed.map(|(next, _)| next);
             for &next in needed.chain(&goal.callers) {
                 if !std::mem::replace(&mut leads[next.0 as usize], true) {
                     work.push(next);
@@ -266,7 +393,7 @@ impl Plan {
 }
 
 /// Goals that are left when no order of them is known.
-const UNPLANNED: u32 = 500;
+pub const UNPLANNED: u32 = 500;
 
 /// What is to be done at some values of the variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -295,8 +422,15 @@ impl Key {
     /// What one more goal adds to a rank.
     pub const GOAL: u32 = 1 << 12;
 
+    /// Goals that a side counts for which does not lead to what is next, only back to where it can be
+    /// decided again.
+    const ASTRAY: u32 = 3;
+
     pub fn rank(self) -> u32 {
-        self.goals.min(0xffff) * Key::GOAL + self.distance.min(Key::GOAL - 1)
+        // See `Distances::of`.
+        let leads = self.distance.is_multiple_of(2);
+        let goals = self.goals + if leads { 0 } else { Key::ASTRAY };
+        goals.min(0xffff) * Key::GOAL + self.distance.min(Key::GOAL - 1)
     }
 }
 
@@ -351,85 +485,9 @@ impl Via {
 impl Need {
     /// A value that is not known may be the right one.
     pub fn holds(&self, values: &Values) -> bool {
-        values[self.web.0 as usize].is_none_or(|value| self.values.contains(&value))
+        values[self.web.0 as usize].is_none_or(|value| self.test.holds(value))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A state that must go from 0 over 1 and 2 to 3, as in `TestMe`: goal n sets it to n
-    /// and needs n - 1; goal 0 is the target and needs 3.
-    fn machine() -> Plan {
-        let need = |value: u32| Need {
-            web: Web(0),
-            values: vec![value.into()],
-            by: vec![GoalId(value)],
-        };
-        let goal = |needs: Vec<Need>, block: u32, site: u32| Goal {
-            block: Some(block),
-            needs,
-            guards: Vec::new(),
-            callers: Vec::new(),
-            via: None,
-            distances: Distances {
-                branches: [(site, (1, 1)), (99, (3, 1))].into(),
-                calls: HashMap::new(),
-            },
-        };
-        Plan {
-            goals: vec![
-                goal(vec![need(3)], 10, 40),
-                goal(vec![], 11, 41),
-                goal(vec![need(1)], 12, 42),
-                goal(vec![need(2)], 13, 43),
-            ],
-            initial: vec![Some(0)],
-            effects: (11..14u32)
-                .map(|block| (block, vec![(Web(0), Some(u64::from(block) - 10))]))
-                .collect(),
-        }
-    }
-
-    fn judge(plan: &Plan, state: u64, site: u32) -> Option<Key> {
-        let situation = plan.situation(GoalId(0), &vec![Some(state)]);
-        let place = Place {
-            site,
-            caller: 0,
-            within: 0,
-            side: Some(0),
-        };
-        plan.judge(GoalId(0), place, &situation, |_| false)
-    }
-
-    #[test]
-    fn goals_are_counted_from_where_the_path_is() {
-        let plan = machine();
-        let left = |state| plan.left(&vec![Some(state)])[0];
-        assert_eq!([0, 1, 2, 3].map(left), [Some(3), Some(2), Some(1), Some(0)]);
-        // An unknown value may be the right one.
-        assert_eq!(plan.left(&vec![None])[0], Some(0));
-    }
-
-    #[test]
-    fn a_flip_is_good_if_it_reaches_the_next_goal() {
-        let plan = machine();
-        let key = |goals, distance| Some(Key { goals, distance });
-        assert_eq!(judge(&plan, 0, 41), key(3, 2));
-        assert_eq!(judge(&plan, 1, 42), key(2, 2));
-        // The loop's condition is further away from the same goal.
-        assert_eq!(judge(&plan, 1, 99), key(2, 6));
-        assert_eq!(judge(&plan, 3, 40), key(0, 2));
-        // At state 2, going back to 1 is no progress; it has no say.
-        assert_eq!(judge(&plan, 2, 41), None);
-    }
-
-    #[test]
-    fn without_an_order_of_goals_the_distance_remains() {
-        let mut plan = machine();
-        plan.goals[3].needs[0].by.clear();
-        assert_eq!(plan.left(&vec![Some(0)])[0], None);
-        assert_eq!(judge(&plan, 0, 40).map(|key| key.goals), Some(UNPLANNED));
-    }
-}
+mod tests;

@@ -1,11 +1,11 @@
 //! From a version's program to its goals: backward chaining from the targets over the
 //! branches that guard them and the definitions that can satisfy these.
 
-use super::conditions::{Demand, demands};
-use super::definitions::{Definition, Definitions, Spot, definitions};
+use super::conditions::{Demand, Test, demands, truth};
+use super::definitions::{Choice, Definition, Definitions, Spot, definitions};
 use super::distance::Surveyor;
 use super::facts::{Facts, TooLong};
-use super::plan::{Goal, GoalId, Guard, Need, Plan, Via, Web};
+use super::plan::{Alternative, Effect, Goal, GoalId, Guard, Need, Plan, Via, Web};
 use changeling_analysis::Graphs;
 use changeling_program::{FunctionId, Site, Value};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -21,7 +21,7 @@ pub struct Planner<'a, 'p> {
     starts: Vec<FunctionId>,
     plan: Plan,
     known: HashMap<(Spot, Option<Site>), GoalId>,
-    webs: HashMap<(Vec<Definition>, Option<u64>), Web>,
+    webs: HashMap<Definitions, Web>,
     sources: HashMap<(FunctionId, Value), Option<Definitions>>,
     work: VecDeque<(GoalId, Spot, Option<Site>)>,
     /// Look for goals before the targets.
@@ -69,8 +69,19 @@ impl<'a, 'p> Planner<'a, 'p> {
         Ok(id)
     }
 
+    /// The variable that a branch tests for one of its sides, and how.
+    pub fn tested(&mut self, branch: Site, side: u32) -> Option<(Web, Test)> {
+        let program = self.facts.program;
+        let demands = demands(program, branch, side as usize);
+        let [Demand { value, test }] = &demands[..] else {
+            return None;
+        };
+        let sources = self.sources(program.function_of(branch), *value)?;
+        Some((self.web(&sources), test.clone()))
+    }
+
     pub fn finish(self) -> Plan {
-        self.plan
+        self.plan.finish()
     }
 
     fn goal(&mut self, spot: Spot, via: Option<Site>) -> Option<GoalId> {
@@ -204,57 +215,100 @@ impl<'a, 'p> Planner<'a, 'p> {
 
     fn need(&mut self, function: FunctionId, demand: &Demand) -> Option<Need> {
         let sources = self.sources(function, demand.value)?;
-        let holds = |definition: &Definition| definition.value.is_none_or(|v| demand.test.holds(v));
-        let constants: Vec<u64> = sources.list.iter().filter_map(|d| d.value).collect();
+        let test = &demand.test;
+        let holds = |definition: &Definition| match definition.effect {
+            Effect::Unknown | Effect::Choose(_) => true,
+            Effect::Set(value) => test.holds(value),
+            Effect::Add { .. } => false,
+        };
+        let list = &sources.list;
+        let counts = list.iter().any(|d| matches!(d.effect, Effect::Add { .. }));
         // What no definition can change, or none breaks, is not worth a goal.
-        if constants.is_empty()
-            || sources.list.iter().all(holds)
-                && sources.initial.is_none_or(|v| demand.test.holds(v))
+        if list.iter().all(|d| d.effect == Effect::Unknown)
+            || list.iter().all(holds) && sources.initial.is_none_or(|v| test.holds(v))
         {
             return None;
         }
         let web = self.web(&sources);
-        let known = constants.into_iter().chain(sources.initial);
-        let mut values: Vec<u64> = known.filter(|value| demand.test.holds(*value)).collect();
-        values.sort_unstable();
-        values.dedup();
-        let mut by: Vec<GoalId> = Vec::new();
-        for definition in sources.list.iter().filter(|definition| holds(definition)) {
+        let mut by: Vec<(GoalId, Effect)> = Vec::new();
+        for definition in list.iter().filter(|d| counts || holds(d)) {
             // A goal that is not followed any more would count as impossible.
-            by.push(self.goal(definition.spot, definition.via)?);
+            let goal = self.goal(definition.spot, definition.via)?;
+            by.push((goal, self.resolved(definition.effect, &sources.choices)));
         }
         by.sort_unstable();
         by.dedup();
-        Some(Need { web, values, by })
+        Some(Need {
+            web,
+            test: test.clone(),
+            by,
+        })
     }
 
     fn web(&mut self, sources: &Definitions) -> Web {
-        let key = (sources.list.clone(), sources.initial);
-        if let Some(&web) = self.webs.get(&key) {
+        if let Some(&web) = self.webs.get(sources) {
             return web;
         }
         let web = Web(self.plan.initial.len() as u32);
-        self.webs.insert(key, web);
-        // Before any definition has run, the first one is the best guess.
-        let first = sources.list.iter().min_by_key(|d| d.spot.block);
-        let initial = sources.initial.or(first.and_then(|d| d.value));
-        self.plan.initial.push(initial);
-        let mut effects: BTreeMap<u32, Option<u64>> = BTreeMap::new();
-        for definition in &sources.list {
+        self.webs.insert(sources.clone(), web);
+        self.plan.initial.push(sources.initial);
+        let mut list: Vec<&Definition> = sources.list.iter().collect();
+        list.sort_unstable_by_key(|definition| definition.at);
+        let mut effects: BTreeMap<u32, Effect> = BTreeMap::new();
+        for definition in list {
             let Some(block) = self.facts.number_of(definition.spot) else {
                 continue;
             };
-            // A block with several definitions says nothing about which one it was.
-            effects
-                .entry(block)
-                .and_modify(|value| *value = value.filter(|v| Some(*v) == definition.value))
-                .or_insert(definition.value);
+            let own = self.resolved(definition.effect, &sources.choices);
+            let effect = effects.entry(block).or_insert(own);
+            *effect = effect.then(own);
         }
-        for (block, value) in effects {
+        // Before any definition has run, the first one is the best guess.
+        let first = sources.list.iter().min_by_key(|d| d.spot.block);
+        let first = first.and_then(|d| effects.get(&self.facts.number_of(d.spot)?));
+        let guess = first.and_then(|effect| effect.on(None));
+        self.plan.initial[web.0 as usize] = sources.initial.or(guess);
+        for (block, effect) in effects {
             let list = self.plan.effects.entry(block).or_default();
-            list.push((web, value));
+            list.push((web, effect));
         }
         web
+    }
+
+    /// An effect as the plan has it: what it chooses by is a variable of the plan.
+    fn resolved(&mut self, effect: Effect, choices: &[Choice]) -> Effect {
+        let Effect::Choose(number) = effect else {
+            return effect;
+        };
+        let choice = choices[number as usize];
+        let mut demands = Vec::new();
+        let program = self.facts.program;
+        truth(
+            program,
+            choice.function,
+            choice.condition,
+            true,
+            &mut demands,
+        );
+        let [Demand { value, test }] = &demands[..] else {
+            return Effect::Unknown;
+        };
+        let Some(sources) = self.sources(choice.function, *value) else {
+            return Effect::Unknown;
+        };
+        let alternative = Alternative {
+            web: self.web(&sources),
+            test: test.clone(),
+            yes: self.resolved(choice.yes, choices),
+            no: self.resolved(choice.no, choices),
+        };
+        let known = &mut self.plan.alternatives;
+        let at = known.iter().position(|other| *other == alternative);
+        let at = at.unwrap_or_else(|| {
+            known.push(alternative);
+            known.len() - 1
+        });
+        Effect::Choose(at as u32)
     }
 
     fn callers(&mut self, function: FunctionId) -> Vec<GoalId> {

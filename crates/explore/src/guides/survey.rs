@@ -10,13 +10,15 @@ use super::effects::effect_blocks;
 use super::facts::{Facts, TooLong, is_over};
 use super::guided::{Aim, Guided, SideTable, Tables, Target};
 use super::modified::Pair;
+use super::partings::Parting;
 use super::plan::Plan;
 use super::planner::Planner;
 use super::prune::Horizon;
+use super::uses::testing_branches;
 use crate::runner::Side;
 use changeling_analysis::{Graphs, Slicer};
 use changeling_changes::{Change, ChangeSet};
-use changeling_program::{BlockId, Program, Site};
+use changeling_program::{BlockId, Operation, Program, Site};
 use changeling_trace::sites::SiteTable;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Instant;
@@ -59,6 +61,7 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
     let (mut notes, mut dead_changes) = (Vec::new(), Vec::new());
     let mut sides = Vec::new();
     let mut targets = Vec::new();
+    let mut partings = Vec::new();
     let pair = Pair {
         programs: survey.programs,
         changes: survey.changes,
@@ -68,14 +71,37 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
         let blocks = all.map(|change| pair.doing_blocks(change, Side::Head).len());
         blocks.sum::<usize>() > MOST_BLOCKS
     };
+    let [base, head] = survey
+        .programs
+        .map(|program| Graphs::unless(program, &|| is_over(survey.deadline)).ok_or(TooLong));
+    let graphs = [base?, head?];
+    let [base, head] = [0, 1].map(|at| {
+        let (program, table) = (survey.programs[at], survey.sites[at]);
+        Facts::new(program, &graphs[at], table, survey.deadline)
+    });
+    let facts = [base?, head?];
+    let tested = if survey.choice.has(Part::Subgoals) {
+        tested_branches(&facts, &pair)
+    } else {
+        Vec::new()
+    };
+    let parts = &survey.choice;
+    let prunes = parts.has(Part::Prune) || parts.has(Part::OneRun);
+    let mut affected = [BTreeSet::new(), BTreeSet::new()];
+    if prunes || parts.has(Part::Subgoals) {
+        for side in Side::BOTH {
+            let facts = &facts[side.index()];
+            facts.check_time()?;
+            let slicer = Slicer::new(facts.program, facts.graphs, &facts.memory);
+            affected[side.index()] = slicer.forward(&pair.all_modified(side));
+        }
+    }
     for side in Side::BOTH {
         let at = side.index();
         let program = survey.programs[at];
-        let graphs = Graphs::unless(program, &|| is_over(survey.deadline)).ok_or(TooLong)?;
-        let facts = Facts::new(program, &graphs, survey.sites[at], survey.deadline)?;
+        let (graphs, facts) = (&graphs[at], &facts[at]);
         let live = graphs.calls.reachable(program, &Graphs::starts(program));
-        let mut planner = Planner::new(&facts, survey.choice.has(Part::Subgoals));
-        let parts = &survey.choice;
+        let mut planner = Planner::new(facts, survey.choice.has(Part::Subgoals));
         let wanted = parts.aims() || parts.has(Part::Sequences);
         for change in survey.changes.changes.iter().filter(|_| wanted) {
             let blocks = aims(&pair, change, side);
@@ -107,7 +133,7 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
                     aim: Aim::Change,
                 });
             }
-            let sides = changed_sides(&facts, &pair, change, side);
+            let sides = changed_sides(facts, &pair, change, side);
             for (spot, number) in sides.into_iter().filter(|_| !grouped) {
                 if targets.len() < MOST_TARGETS {
                     targets.push(Target {
@@ -121,7 +147,7 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
             }
         }
         let chains = if parts.has(Part::Sequences) && side == Side::Head {
-            Chains::new(&facts, &pair, side)?
+            Chains::new(facts, &pair, side)?
         } else {
             Chains::unordered(&pair, side)
         };
@@ -137,25 +163,37 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
                 });
             }
         }
-        let all = || survey.changes.changes.iter();
-        let modified = all().flat_map(|change| pair.modified(change, side));
-        let modified: Vec<Site> = modified.copied().collect();
         let shows = side == Side::Head && parts.has(Part::Subgoals);
-        let prunes = parts.has(Part::Prune) || parts.has(Part::OneRun);
-        let affected = if shows || prunes {
-            facts.check_time()?;
-            Slicer::new(program, &graphs, &facts.memory).forward(&modified)
-        } else {
-            BTreeSet::new()
-        };
         if shows {
-            for block in effect_blocks(&facts, &affected) {
+            // What was taken out has its effects all the same.
+            let lost = affected[0]
+                .iter()
+                .filter_map(|site| pair.changes.sites.head(*site));
+            let shown = affected[at].iter().copied().chain(lost).collect();
+            for block in effect_blocks(facts, &shown) {
                 targets.push(Target {
                     node: 0,
                     side,
                     goal: planner.target(&[Spot { block, side: None }])?,
                     blocks: facts.number(block).into_iter().collect(),
                     aim: Aim::Effect,
+                });
+            }
+        }
+        for branches in &tested {
+            for taken in 0..2 {
+                let spot = facts.side_of(branches[at], taken);
+                let goal = planner.target(&[spot])?;
+                partings.push(Parting {
+                    target: targets.len(),
+                    tested: planner.tested(branches[at], taken),
+                });
+                targets.push(Target {
+                    node: 0,
+                    side,
+                    goal,
+                    blocks: facts.number_of(spot).into_iter().collect(),
+                    aim: Aim::Parting,
                 });
             }
         }
@@ -183,46 +221,53 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
             });
         }
         let plan = planner.finish();
-        let meaning = meaning(&facts, &pair, side, &chains);
+        let meaning = meaning(facts, &pair, side, &chains);
         let mut watched: Vec<u32> = plan.effects.keys().copied().collect();
         watched.extend(meaning.changed.iter().chain(meaning.nodes.keys()));
         watched.sort_unstable();
         watched.dedup();
         let slices = if survey.choice.has(Part::Correlation) {
-            slices(&facts, &plan)
+            slices(facts, &plan)
         } else {
             HashMap::new()
         };
         let horizon = if prunes {
-            let changed = all().flat_map(|change| pair.effective(change, side));
-            let changed: Vec<Site> = changed.collect();
+            let all = survey.changes.changes.iter();
+            let changed: Vec<Site> = all
+                .flat_map(|change| pair.effective(change, side))
+                .collect();
             facts.check_time()?;
-            Horizon::new(&facts, &changed, &modified, &affected)
+            Horizon::new(facts, &changed, &pair.all_modified(side), &affected[at])
         } else {
             Horizon::default()
         };
         sides.push(SideTable {
-            leads_to: leads_to(&facts),
+            leads_to: leads_to(facts),
             horizon,
             slices,
-            switches: switch_sides(&facts),
+            switches: switch_sides(facts),
             plan,
             meaning,
             watched,
             chains,
         });
     }
+    // They were made in the same order for both versions.
+    let head = partings.split_off(partings.len() / 2);
+    let both = partings.into_iter().zip(head);
     let sides: [SideTable; 2] = sides
         .try_into()
         .unwrap_or_else(|_| unreachable!("one table per version"));
     let of_head = targets
         .iter()
-        .filter(|target| target.side == Side::Head && target.aim != Aim::Effect);
+        .filter(|target| target.side == Side::Head)
+        .filter(|target| !matches!(target.aim, Aim::Effect | Aim::Parting));
     let aimed = of_head.flat_map(|target| target.blocks.clone()).collect();
     let watched = sides.each_ref().map(|side| side.watched.clone());
     let tables = Tables {
         sides,
         targets,
+        partings: both.map(|(base, head)| [base, head]).collect(),
         partners: partners(&pair),
         complete: survey.complete && pair.is_complete(),
     };
@@ -263,6 +308,44 @@ fn changed_sides(
     spots
         .filter_map(|spot| Some((spot, facts.number_of(spot)?)))
         .collect()
+}
+
+/// So many branches that test what changes compute are looked at.
+const MOST_TESTED: usize = 8;
+
+/// Branches in both versions that test what a change computes in one of them, the nearest first.
+fn tested_branches(facts: &[Facts<'_>; 2], pair: &Pair<'_>) -> Vec<[Site; 2]> {
+    let [base, head] =
+        Side::BOTH.map(|side| testing_branches(&facts[side.index()], &pair.all_modified(side)));
+    let sites = &pair.changes.sites;
+    let base = base.into_iter().map(|site| (Some(site), sites.head(site)));
+    let head = head.into_iter().map(|site| (sites.base(site), Some(site)));
+    let mut both: Vec<[Site; 2]> = Vec::new();
+    for (base, head) in alternately(base, head) {
+        let Some(branches) = base.zip(head).map(|(base, head)| [base, head]) else {
+            continue;
+        };
+        let two_sided = |at: usize| {
+            let instruction = facts[at].program.instruction(branches[at]);
+            matches!(instruction.operation, Operation::Branch { then, otherwise } if then != otherwise)
+        };
+        if two_sided(0) && two_sided(1) && !both.contains(&branches) && both.len() < MOST_TESTED {
+            both.push(branches);
+        }
+    }
+    both
+}
+
+fn alternately<T>(
+    left: impl Iterator<Item = T>,
+    right: impl Iterator<Item = T>,
+) -> impl Iterator<Item = T> {
+    let (mut left, mut right) = (left.fuse(), right.fuse());
+    let mut rounds = std::iter::repeat_with(move || [left.next(), right.next()])
+        .take_while(|round| round.iter().any(Option::is_some));
+    std::iter::from_fn(move || rounds.next())
+        .flatten()
+        .flatten()
 }
 
 fn meaning(facts: &Facts<'_>, pair: &Pair<'_>, side: Side, chains: &Chains) -> Meaning {

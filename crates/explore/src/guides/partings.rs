@@ -1,0 +1,88 @@
+//! Branches on which the versions may part because a change computed something else.
+//!
+//! After a change has run, a variable may be otherwise in one version than in the other: a count, a
+//! state. That shows at a branch that tests the variable once one version satisfies it and the other
+//! does not. How many goals each version has left to take a side of such a branch is known from its
+//! plan; where the numbers are not the same, the version that has fewer is helped to get there first.
+
+use super::conditions::Test;
+use super::guided::Guided;
+use super::plan::{UNPLANNED, Web};
+use crate::guide::{Context, Flip};
+use crate::runner::Side;
+
+/// A side of a branch that both versions have, in one of them.
+#[derive(Clone, Debug)]
+pub struct Parting {
+    /// Number of the target.
+    pub target: usize,
+    /// The variable that the branch tests, and what is asked of it.
+    pub tested: Option<(Web, Test)>,
+}
+
+impl Guided {
+    /// For each side of a branch on which the versions may part: how many goals are left for the
+    /// version to take it that is nearer to it, if what they test differs by now.
+    pub(super) fn leads(&mut self, contexts: [Context; 2]) -> Vec<(usize, Option<u32>)> {
+        let mut leads = Vec::new();
+        let masked = self.is_masked(contexts);
+        for number in 0..self.tables.partings.len() {
+            let differs = self.is_tested_otherwise(number, contexts);
+            let targets = self.tables.partings[number].each_ref().map(|p| p.target);
+            if !differs || masked {
+                leads.extend(targets.map(|target| (target, None)));
+                continue;
+            }
+            let [base, head] = targets.map(|target| {
+                let side = self.tables.targets[target].side;
+                self.situation(target, contexts[side.index()]).left()
+            });
+            for (target, own, other) in [(targets[0], base, head), (targets[1], head, base)] {
+                let leads_by = own < other && own < UNPLANNED;
+                leads.push((target, leads_by.then_some(own)));
+            }
+        }
+        leads
+    }
+
+    /// Whether the versions do not ask the same of the same.
+    fn is_tested_otherwise(&self, number: usize, contexts: [Context; 2]) -> bool {
+        let both = &self.tables.partings[number];
+        let tested = Side::BOTH.map(|side| {
+            let at = side.index();
+            let (web, test) = both[at].tested.as_ref()?;
+            let values = &self.contexts[at].get(contexts[at]).values;
+            Some((values[web.0 as usize]?, test))
+        });
+        matches!(tested, [Some(base), Some(head)] if base != head)
+    }
+
+    /// How good a flip is for the versions to part.
+    pub(super) fn parting_rank(&mut self, flip: &Flip) -> Option<u32> {
+        let leads = self.leads(flip.contexts).into_iter();
+        let leading: Vec<usize> = leads
+            .filter_map(|(target, left)| left.map(|_| target))
+            .collect();
+        let ranks = leading
+            .into_iter()
+            .filter_map(|target| self.rank(target, flip));
+        ranks.min()
+    }
+
+    /// How near the versions are to parting.
+    pub(super) fn nearest_parting(&mut self, contexts: [Context; 2]) -> u32 {
+        if let Some(&known) = self.nearest_partings.get(&contexts) {
+            return known;
+        }
+        let leads = self.leads(contexts).into_iter();
+        let nearest = leads.filter_map(|(_, left)| left).min();
+        let nearest = nearest.unwrap_or(u32::MAX);
+        self.nearest_partings.insert(contexts, nearest);
+        nearest
+    }
+
+    /// Whether a variable is nearer to what a branch asks for in one version than in the other.
+    pub(super) fn is_about_to_part(&mut self, contexts: [Context; 2]) -> bool {
+        self.entered_change(contexts) && self.nearest_parting(contexts) != u32::MAX
+    }
+}
