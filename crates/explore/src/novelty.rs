@@ -85,6 +85,10 @@ impl State {
         let Some(decision) = self.tree.decision(node) else {
             return 0;
         };
+        // Another length does nothing by itself.
+        if self.only_resizes(node, way) {
+            return 0;
+        }
         let state = self.guide.likeness(decision.contexts);
         let acted = |(side, _): &(Test, u32)| self.familiar.acted.get(&(state, side.0));
         let turns = self.turns(node, way);

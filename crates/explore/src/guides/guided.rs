@@ -205,11 +205,15 @@ impl Guided {
         let situation = self.situations.known(target, context)?;
         let tests = &self.tests[side.index()];
         let key = plan.judge(goal, place, situation, |guard| tests.is_stuck(guard));
-        // What is left out cannot do what is still to be done.
-        let shortens = if flip.shortens { SHORTENED } else { 0 };
-        // The more is used up, the less room there is for what is still to come.
-        let used = flip.used * (ROOM / 256);
-        key.map(|key| key.rank() + shortens + used)
+        let wanted = plan.wanted(place, situation, |guard| tests.is_stuck(guard));
+        let room = match wanted {
+            Some(_) => 0,
+            // What is left out cannot do what is still to be done.
+            None if flip.shortens => SHORTENED,
+            // The more is used up, the less room there is for what is still to come.
+            None => flip.used * (ROOM / 256),
+        };
+        key.map(|key| key.rank() + room)
     }
 
     /// What is to be done for a target.
