@@ -153,6 +153,8 @@ def why(results, found, pair):
     if found is not None:
         return pair.note
     reasons = [results.get("inconclusive") or ""]
+    if results.get("stopped") == "exhausted":
+        reasons.append(f"nothing is left to explore after {results['stats'].get('seconds', 0):.1f} s")
     reasons += [f"{loss['reason']} at {loss['file']}:{loss['line']}" for loss in results.get("losses", [])[:2]]
     return "; ".join(filter(None, [pair.note, results.get("verdict", "")] + reasons))[: 2 * LONGEST_TEXT]
 
@@ -207,10 +209,12 @@ def speed(tool, programs, options):
         long = dict(load, times=load["times"] * more)
         concrete = least(traced, program, long) - least(traced, program, empty)
         concrete_ratios.append(concrete / native)
-        symbolic = max(traced_seconds(tool, version, load) - traced_seconds(tool, version, empty), 0)
+        symbolic = symbolic_seconds(tool, version, load, empty)
         cells = [program.name, f"{size * more} bytes", f"{native * 1e3:.1f}", f"{concrete * 1e3:.1f}", f"{concrete / native:.1f}×"]
-        cells += [f"{size} bytes", f"{symbolic * 1e3:.0f}"]
-        if document["end"].startswith("exit"):
+        cells += [f"{size} bytes", f"{symbolic * 1e3:.1f}"]
+        if symbolic < SHORTEST_SYMBOLIC:
+            cells += ["too short to measure"]
+        elif document["end"].startswith("exit"):
             symbolic_ratios.append(symbolic / (native / more))
             cells += [f"{symbolic_ratios[-1]:.0f}×"]
         else:
@@ -223,7 +227,16 @@ def speed(tool, programs, options):
     return True
 
 
-def traced_seconds(tool, version, load, runs=3):
+def symbolic_seconds(tool, version, load, empty):
+    """What is short is measured more often: the least of few runs may be off by more than it takes."""
+    for runs in (3, 15):
+        seconds = traced_seconds(tool, version, load, runs) - traced_seconds(tool, version, empty, runs)
+        if seconds >= 5 * SHORTEST_SYMBOLIC:
+            break
+    return max(seconds, 0)
+
+
+def traced_seconds(tool, version, load, runs):
     """Of the fastest symbolic run. Other work of the machine is in it."""
     documents = (tool.trace(version, version.program.inputs, load, extra=())[0] for _ in range(runs))
     return min(document["seconds"] for document in documents if document)
@@ -231,6 +244,7 @@ def traced_seconds(tool, version, load, runs=3):
 
 # Seconds: below, the clock says nothing; above, it is long enough.
 SHORTEST, ENOUGH = 0.002, 0.02
+SHORTEST_SYMBOLIC = 0.0005
 # Bytes: the symbolic run of a smaller load is no longer than what else happens.
 SMALLEST = 200
 

@@ -204,7 +204,7 @@ impl BuildError {
                 "add a binary or an example to the package".into()
             }
             BuildError::CargoTarget { targets, .. } => format!("choose one of: {}", targets.join(", ")),
-            BuildError::Cargo { output, .. } => unfetched_help(output)
+            BuildError::Cargo { output, .. } => cargo_help(output)
                 .unwrap_or("run `cargo build --release` by hand to see it fail")
                 .into(),
             BuildError::Bitcode { .. } => format!("make it with clang or rustc on LLVM {} or older", crate::tools::LLVM),
@@ -271,6 +271,10 @@ fn missing_part_help(output: &str) -> Option<&'static str> {
         || says("No package '")
     {
         Some("install the package that the build looks for, with its headers (often libNAME-dev)")
+    } else if says("configure: error:") {
+        Some(
+            "configure misses something, which it names above: install it (often libNAME-dev), or go without: --build './configure --without-NAME && make'",
+        )
     } else if says("command not found") || says(": not found") || says("Error 127") {
         Some(
             "the build calls a program that is not installed: the output above names it; `changeling doctor` lists what Changeling itself needs",
@@ -280,9 +284,9 @@ fn missing_part_help(output: &str) -> Option<&'static str> {
     }
 }
 
-/// Cargo has looked for dependencies and found neither them nor a network.
-fn unfetched_help(output: &str) -> Option<&'static str> {
-    let signs = [
+/// What a message of cargo asks for.
+fn cargo_help(output: &str) -> Option<&'static str> {
+    let unfetched = [
         "you're using offline mode",
         "failed to download",
         "failed to get `",
@@ -290,10 +294,26 @@ fn unfetched_help(output: &str) -> Option<&'static str> {
         "failed to query replaced source",
         "spurious network error",
     ];
-    signs.iter().any(|sign| output.contains(sign)).then_some(
-        "dependencies are not here: `cargo fetch` (or `cargo vendor`) gets them while there is a network",
-    )
+    let says = |text: &str| output.contains(text);
+    if unfetched.into_iter().any(says) {
+        Some(
+            "dependencies are not here: `cargo fetch` (or `cargo vendor`) gets them while there is a network",
+        )
+    } else if says(NO_DEPENDENCY) {
+        Some("put the directory there, or mend the path in Cargo.toml")
+    } else if says("no matching package named") {
+        Some("there is no crate of that name: mend Cargo.toml")
+    } else if says("failed to run custom build command") {
+        Some(
+            "a build script failed, and says above why: perhaps a library or program is to be installed first",
+        )
+    } else {
+        None
+    }
 }
+
+/// Said of a dependency given by its path.
+pub(crate) const NO_DEPENDENCY: &str = "depends on a directory that is not there";
 
 fn unknown_revision_help(near: &[String], shallow: bool) -> String {
     let mut help = if near.is_empty() {

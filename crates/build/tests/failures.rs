@@ -143,6 +143,10 @@ fn build_commands_that_fail_end_well_for_nothing_or_do_not_end() {
     assert!(error.help().contains("$CC"), "{}", error.help());
     let error = room.build(&source("no-such-tool a.c")).unwrap_err();
     assert!(error.help().contains("not installed"), "{}", error.help());
+    let error = room
+        .build(&source("echo 'configure: error: no libfoo' >&2; exit 1"))
+        .unwrap_err();
+    assert!(error.help().contains("--without"), "{}", error.help());
 
     let mut options = room.options();
     options.time_limit = Some(Duration::from_millis(300));
@@ -301,4 +305,10 @@ fn what_is_missing_on_the_machine_is_named() {
     };
     let error = build(&package, &options).unwrap_err();
     assert!(error.help().contains("cargo fetch"), "{}", error.help());
+    let manifest = manifest.replace("\"1\"", "{ path = \"../gone\" }");
+    room.write("a/Cargo.toml", &manifest);
+    let error = build(&package, &options).unwrap_err();
+    assert_eq!(error.code(), 24);
+    assert!(error.output().is_some_and(|text| text.contains("gone")));
+    assert!(error.help().contains("mend the path"), "{}", error.help());
 }

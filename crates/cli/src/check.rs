@@ -99,8 +99,10 @@ impl Check {
                 ));
             }
         }
-        for (index, test) in path.tests.iter().enumerate() {
-            if !arena.holds(test.held, &assignment) {
+        let held: Vec<_> = path.tests.iter().map(|test| test.held).collect();
+        let held = arena.evaluate_all(&held, &assignment);
+        for (index, (test, held)) in path.tests.iter().zip(held).enumerate() {
+            if !held.is_true() {
                 self.untrue
                     .push(format!("test {index} ({:?}) does not hold", test.kind));
             }

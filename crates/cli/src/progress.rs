@@ -44,10 +44,20 @@ impl Display {
         }
     }
 
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
     pub fn status(&mut self, text: &str) {
         if self.mode == Mode::Live {
             self.overwrite(text);
         }
+    }
+
+    /// Something that takes a while, in the middle of a search.
+    pub fn announce(&mut self, text: &str) {
+        self.status(text);
+        self.event(&serde_json::json!({ "event": "waiting", "for": text }));
     }
 
     pub fn progress(&mut self, progress: &Progress) {

@@ -5,7 +5,7 @@ use crate::progress::Display;
 use crate::regions::Regions;
 use crate::results::{
     coverage, found_by, groups, inconclusive, kind, losses, outcome_view, parting_place, sample,
-    sequences, stats, stopped, suspected, title, undefined, unstable, violations,
+    sequences, stats, stopped, suspected, title, undefined, unstable, violations, waited,
 };
 use crate::sameness::is_same;
 use crate::store::Store;
@@ -76,6 +76,7 @@ impl Recorder {
         mut self,
         outcome: &Outcome,
         versions: &[Version; 2],
+        build_seconds: f64,
         notes: Vec<String>,
     ) -> (Results, OutputDirectory) {
         self.display.clear();
@@ -93,7 +94,7 @@ impl Recorder {
         let mut results = self.results.clone();
         results.stopped = stopped(outcome.stopped);
         results.error.clone_from(&outcome.error);
-        results.stats = stats(outcome);
+        results.stats = stats(outcome, build_seconds);
         self.place(&mut results, shown.into_iter());
         results.verdict = match outcome.verdict {
             Verdict::Differences if results.differences.is_empty() => results::Verdict::NoneFound,
@@ -126,6 +127,9 @@ impl Recorder {
         (results.losses, results.unexplored) = losses(&outcome.gaps, versions, &streams);
         results.timeline = outcome.series.iter().map(sample).collect();
         results.warnings.extend(notes);
+        results
+            .warnings
+            .extend(waited(build_seconds, outcome.stats.seconds));
         if !outcome.violations.is_empty() {
             results.warnings.push(violations(outcome));
         }

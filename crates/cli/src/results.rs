@@ -211,7 +211,19 @@ fn shares(stats: &Stats) -> serde_json::Value {
     serde_json::Value::Object(shares.collect())
 }
 
-pub fn stats(outcome: &Outcome) -> results::Stats {
+/// Told if a search spent much of its time waiting for builds.
+pub fn waited(build_seconds: f64, seconds: f64) -> Option<String> {
+    const WORTH_SAYING: f64 = 2.0;
+    (build_seconds >= WORTH_SAYING && build_seconds >= seconds / 4.0).then(|| {
+        format!(
+            "{} of the {} went into builds that tell undefined behaviour apart; the next search of these versions finds them made",
+            wording::duration(build_seconds),
+            wording::duration(seconds),
+        )
+    })
+}
+
+pub fn stats(outcome: &Outcome, build_seconds: f64) -> results::Stats {
     let stats = &outcome.stats;
     let timeouts = outcome
         .gaps
@@ -239,6 +251,7 @@ pub fn stats(outcome: &Outcome) -> results::Stats {
                 .filter(|(name, _)| shown.contains(&name.as_str())),
         );
         more.insert("share_by_rule".into(), shares(stats));
+        more.insert("build_seconds".into(), build_seconds.into());
     }
     results::Stats {
         runs: stats.runs,

@@ -1,6 +1,7 @@
 //! Both versions as the search runs them. Builds that only a difference needs
 //! (filled memory, sanitizers) are made when the first one turns up.
 
+use crate::progress::{Display, Mode};
 use crate::version::Version;
 use crate::view::traced_run;
 use changeling_build::{BuildOptions, Built, Source, Variant as BuildVariant, build};
@@ -9,6 +10,7 @@ use changeling_explore::runner::{PairRunner, RunError, Side, TracedRun, Variant}
 use changeling_trace::input::Input;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
 
 /// How much longer than usual a program may take to prove that it does not hang.
 const PATIENCE: u32 = 10;
@@ -23,8 +25,11 @@ pub struct Pair {
     pub capacities: Capacities,
     /// Make and run builds with sanitizers.
     pub sanitize: bool,
-    filled: [OnceLock<Builds>; 2],
-    sanitized: [OnceLock<Builds>; 2],
+    mode: Mode,
+    filled: OnceLock<[Builds; 2]>,
+    sanitized: OnceLock<[Builds; 2]>,
+    /// How long these builds took.
+    seconds: Mutex<f64>,
     /// What could not be built, for the report.
     pub notes: Mutex<Vec<String>>,
 }
@@ -40,6 +45,7 @@ impl Pair {
         build: BuildOptions,
         limits: Limits,
         sanitize: bool,
+        mode: Mode,
     ) -> Pair {
         Pair {
             versions,
@@ -48,8 +54,10 @@ impl Pair {
             limits,
             capacities: Capacities::default(),
             sanitize,
-            filled: Default::default(),
-            sanitized: Default::default(),
+            mode,
+            filled: OnceLock::new(),
+            sanitized: OnceLock::new(),
+            seconds: Mutex::default(),
             notes: Mutex::default(),
         }
     }
@@ -61,22 +69,45 @@ impl Pair {
         }
     }
 
+    /// Seconds of the search that went into builds.
+    pub fn build_seconds(&self) -> f64 {
+        *self.seconds.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The binary of a variant; made by the first who asks, the others wait.
     fn binary(&self, side: Side, variant: BuildVariant) -> Option<PathBuf> {
-        let at = side.index();
-        let (place, wanted) = match variant {
-            BuildVariant::Sanitized => (&self.sanitized[at], vec![BuildVariant::Sanitized]),
+        let (place, wanted, what) = match variant {
+            BuildVariant::Sanitized => (
+                &self.sanitized,
+                vec![BuildVariant::Sanitized],
+                "building both versions with sanitizers",
+            ),
             _ => (
-                &self.filled[at],
+                &self.filled,
                 vec![BuildVariant::AutoZero, BuildVariant::AutoPattern],
+                "building both versions with filled memory, to tell undefined behaviour apart",
             ),
         };
-        let builds = place.get_or_init(|| self.make(side, wanted));
-        builds
+        let builds = place.get_or_init(|| self.make_both(&wanted, what));
+        builds[side.index()]
             .0
             .iter()
             .find(|(made, _)| *made == variant)
             .map(|(_, path)| path.clone())
+    }
+
+    /// Of both versions, since a difference needs both. The search waits for it.
+    fn make_both(&self, variants: &[BuildVariant], what: &str) -> [Builds; 2] {
+        Display::new(self.mode).announce(what);
+        let start = Instant::now();
+        let builds = std::thread::scope(|scope| {
+            let base = scope.spawn(|| self.make(Side::Base, variants.to_vec()));
+            let head = self.make(Side::Head, variants.to_vec());
+            [base.join().unwrap_or_default(), head]
+        });
+        let mut seconds = self.seconds.lock().unwrap_or_else(PoisonError::into_inner);
+        *seconds += start.elapsed().as_secs_f64();
+        builds
     }
 
     fn make(&self, side: Side, variants: Vec<BuildVariant>) -> Builds {

@@ -227,7 +227,7 @@ impl State {
         let kept = self.tree.continuation(node, end, other);
         for length in [kept.len(), 1.min(kept.len())] {
             let kept = &kept[..length];
-            if kept.iter().all(|held| self.arena.holds(*held, &model)) {
+            if self.solver.all_hold(&self.arena, kept, &model) {
                 return Some(model);
             }
             let mut wanted = prefix.clone();

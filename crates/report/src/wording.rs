@@ -2,6 +2,7 @@
 
 use crate::escape::printable_str;
 use crate::results::{Change, Loss, Results, Stopped, Verdict};
+use std::collections::HashSet;
 
 /// The verdict in one line.
 pub fn verdict(results: &Results) -> String {
@@ -132,7 +133,7 @@ pub fn exploration(results: &Results) -> Vec<String> {
     for (unreachable, text) in unreached {
         let places = not_entered(unreachable);
         if !places.is_empty() {
-            out.push(format!("{text}: {}", places.join(", ")));
+            out.push(format!("{text}: {}", first_places(places)));
         }
     }
     out.extend(critical(results));
@@ -152,6 +153,21 @@ pub fn exploration(results: &Results) -> Vec<String> {
         ));
     }
     out
+}
+
+/// A few of many places: results.json and the report's changes have all of them. What stands in a
+/// macro or a template is in several functions at the same place.
+fn first_places(mut places: Vec<String>) -> String {
+    const MOST: usize = 12;
+    let mut seen = HashSet::new();
+    places.retain(|place| seen.insert(place.clone()));
+    let more = places.len().saturating_sub(MOST);
+    places.truncate(MOST);
+    let shown = places.join(", ");
+    match more {
+        0 => shown,
+        _ => format!("{shown} and {} more", grouped(more as u64)),
+    }
 }
 
 pub fn stopped(stopped: Stopped) -> &'static str {
@@ -274,6 +290,14 @@ pub fn duration(seconds: f64) -> String {
 mod tests {
     use super::*;
     use crate::results::{Bound, Versions};
+
+    #[test]
+    fn of_many_places_a_few_are_shown_once() {
+        let places = |count| (0..count).flat_map(|at| [format!("a.c:{at}"), format!("a.c:{at}")]);
+        assert_eq!(first_places(places(2).collect()), "a.c:0, a.c:1");
+        let many = first_places(places(1500).collect());
+        assert!(many.ends_with("a.c:11 and 1,488 more"), "{many}");
+    }
 
     fn results(verdict: Verdict, stopped: Stopped) -> Results {
         let bound = Bound {

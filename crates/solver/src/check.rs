@@ -54,6 +54,13 @@ impl Check {
         good
     }
 
+    /// Whether all conditions hold; parts that they share are computed once.
+    pub fn all_hold(&mut self, arena: &Arena, conditions: &[Expr], input: &Assignment) -> bool {
+        self.restart(arena.len());
+        let mut conditions = conditions.iter();
+        conditions.all(|&condition| self.holds(arena, condition, input))
+    }
+
     fn restart(&mut self, size: usize) {
         self.now = self.now.wrapping_add(1);
         if self.now == 0 {

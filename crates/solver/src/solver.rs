@@ -145,7 +145,15 @@ impl Solver {
         found
     }
 
-    fn decide(&mut self, arena: &mut Arena, query: &Query, deadline: Instant) -> Answer {
+    /// Whether an input satisfies all conditions. Conditions of one path share most of what they
+    /// consist of: asking for each alone takes time that grows with the square of the path.
+    pub fn all_hold(&mut self, arena: &Arena, conditions: &[Expr], input: &Assignment) -> bool {
+        self.turn_to(arena);
+        self.check.all_hold(arena, conditions, input)
+    }
+
+    /// What is remembered of another arena means nothing in this one.
+    fn turn_to(&mut self, arena: &Arena) {
         if self.arena != arena.identity() {
             self.arena = arena.identity();
             self.path.reset();
@@ -155,6 +163,10 @@ impl Solver {
             self.values.reset();
             self.embedded.reset();
         }
+    }
+
+    fn decide(&mut self, arena: &mut Arena, query: &Query, deadline: Instant) -> Answer {
+        self.turn_to(arena);
         let length = query.prefix.len();
         self.path.follow(arena, query.prefix);
         if arena.width(query.goal) != 1 || self.path.is_ill_typed(length) {

@@ -1,7 +1,7 @@
 //! Where the parts of a cargo package are, and a copy of them to build in.
 
 use crate::digest::copy_tree;
-use crate::error::{BuildError, READ, WRITE};
+use crate::error::{BuildError, NO_DEPENDENCY, READ, WRITE};
 use crate::process::run;
 use crate::tools::Tool;
 use serde::Deserialize;
@@ -201,6 +201,12 @@ impl Layout {
         {
             if self.roots.iter().any(|root| path.starts_with(root)) {
                 continue;
+            }
+            if !path.is_dir() {
+                return Err(BuildError::Cargo {
+                    place: self.package.clone(),
+                    output: format!("the package {NO_DEPENDENCY}: {}", path.display()),
+                });
             }
             let other = metadata(path)?;
             self.roots.push(other.workspace_root);

@@ -4,6 +4,7 @@ use crate::exit::Code;
 use crate::failure::Failure;
 use crate::functions::find;
 use crate::inputs::InputOptions;
+use crate::progress::Mode;
 use crate::regions::source_name;
 use crate::runner::{Pair, Runner, Watcher};
 use crate::settings::{SearchOptions, Settings, usage};
@@ -89,7 +90,14 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
         ..Limits::default()
     };
     let tables = versions.each_ref().map(|version| version.sites.clone());
-    let pair = Pair::new(versions, [source.clone(), source], build, limits, false);
+    let pair = Pair::new(
+        versions,
+        [source.clone(), source],
+        build,
+        limits,
+        false,
+        Mode::Silent,
+    );
     let mut runner = Runner::start(Arc::new(pair), goal.clone(), &shape)?;
     runner.watch(&surveyed.watched);
     let search = Search {

@@ -328,7 +328,8 @@ impl Job<'_> {
         };
         let sources = sides.map(|side| side.source);
         let build = settings.source.build_options();
-        let pair = Pair::new(versions, sources, build, limits, settings.sanitize);
+        let mode = display.mode();
+        let pair = Pair::new(versions, sources, build, limits, settings.sanitize, mode);
         let pair = Arc::new(pair);
         display.status("starting both versions");
         let mut runners: Vec<Box<dyn PairRunner>> = Vec::new();
@@ -385,7 +386,8 @@ impl Job<'_> {
                 .lock()
                 .unwrap_or_else(std::sync::PoisonError::into_inner),
         );
-        let (results, out) = recorder.conclude(&outcome, &pair.versions, notes);
+        let built = pair.build_seconds();
+        let (results, out) = recorder.conclude(&outcome, &pair.versions, built, notes);
         self.print(&results, out.path());
         Ok(Code(results.exit_code()))
     }

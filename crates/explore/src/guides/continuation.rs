@@ -3,14 +3,18 @@
 use super::chains::Chains;
 use super::choice::Part;
 use super::guided::{Aim, Guided, LATER, Target};
-use super::plan::Key;
+use super::plan::{Key, Place};
 use crate::frontier::Bucket;
-use crate::guide::{Advice, Flip};
+use crate::guide::{Advice, Context, Flip};
 use crate::runner::Side;
 use std::collections::HashMap;
 
 /// How many nodes a sequence that is known is looked beyond.
 const FORESIGHT: u32 = 2;
+
+/// Ranks of flips that continue sequences, by all that they depend on. Many flips that wait are at
+/// the same place, and each new sequence has all of them ranked again.
+pub(super) type Continued = HashMap<([Context; 2], [Option<Place>; 2], u32, bool), Option<u32>>;
 
 impl Guided {
     /// A flip behind a change that leads to a node of the change-sequence graph which can come
@@ -19,6 +23,23 @@ impl Guided {
         if !self.choice.has(Part::Sequences) {
             return None;
         }
+        let places = Side::BOTH.map(|side| self.place(side, flip));
+        let key = (flip.contexts, places, flip.used, flip.shortens);
+        let rank = match self.continued.get(&key) {
+            Some(rank) => *rank,
+            None => {
+                let rank = self.sequence_rank(flip);
+                self.continued.insert(key, rank);
+                rank
+            }
+        };
+        Some(Advice::Try {
+            rank: rank?,
+            bucket: Some(Bucket::Sequence),
+        })
+    }
+
+    fn sequence_rank(&mut self, flip: &Flip) -> Option<u32> {
         let at = Side::Head.index();
         let mut sequence = self.contexts[at].get(flip.contexts[at]).sequence.clone();
         let last = *sequence.last()?;
@@ -41,11 +62,7 @@ impl Guided {
         });
         let rank = next.min()?;
         // What was shown to differ is not closed, since another error may share it, but it waits.
-        let rank = rank.min(LATER - 1) + if shown { LATER } else { 0 };
-        Some(Advice::Try {
-            rank,
-            bucket: Some(Bucket::Sequence),
-        })
+        Some(rank.min(LATER - 1) + if shown { LATER } else { 0 })
     }
 }
 

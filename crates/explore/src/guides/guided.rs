@@ -4,6 +4,7 @@ use super::branches::Tests;
 use super::chains::Chains;
 use super::choice::{Choice, Part};
 use super::context::{Contexts, Meaning};
+use super::continuation::Continued;
 use super::log::{Log, Step};
 use super::partings::Parting;
 use super::plan::{GoalId, Key, Place, Plan, Situation, UNPLANNED};
@@ -99,6 +100,8 @@ pub struct Guided {
     pub(super) choice: Choice,
     pub(super) contexts: [Contexts; 2],
     situations: Situations,
+    /// Valid until more is known about branches or sequences.
+    pub(super) continued: Continued,
     /// How near the versions are to parting.
     pub(super) nearest_partings: HashMap<[Context; 2], u32>,
     /// Whether all that an effect needs in order to be shown is as it should be.
@@ -155,6 +158,7 @@ impl Guided {
             choice,
             contexts,
             situations: Situations::default(),
+            continued: Continued::default(),
             nearest_partings: HashMap::new(),
             open: HashMap::new(),
             missing,
@@ -394,6 +398,7 @@ impl Guide for Guided {
         for side in Side::BOTH {
             let at = side.index();
             if self.tests[at].see(flip.sites[at]) {
+                self.continued.clear();
                 self.epoch += 1;
             }
         }
@@ -432,6 +437,7 @@ impl Guide for Guided {
     }
 
     fn learn(&mut self, run: &RunFacts<'_>) {
+        self.continued.clear();
         let entered = self.entered_change(run.contexts);
         for side in Side::BOTH {
             let at = side.index();

@@ -435,7 +435,7 @@ impl Key {
 }
 
 /// Where a decision is made, and which side of it is to be tried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     pub site: u32,
     pub caller: u32,
