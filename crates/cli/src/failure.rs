@@ -15,7 +15,18 @@ pub struct Failure {
     pub output: Option<String>,
 }
 
+/// Codes of their own for what keeps a program from being built.
+const REASONS: std::ops::RangeInclusive<u8> = 10..=29;
+
 impl Failure {
+    /// Scripts that run a search know one code for all that keeps it from beginning; why is said in words.
+    pub fn of_a_search(mut self) -> Failure {
+        if REASONS.contains(&self.code.0) {
+            self.code = Code::CANNOT_RUN;
+        }
+        self
+    }
+
     pub fn print(&self) {
         let mut text = String::new();
         if let Some(output) = &self.output {

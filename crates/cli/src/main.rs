@@ -95,7 +95,7 @@ fn main() -> std::process::ExitCode {
 
 fn dispatch(command: Command) -> Result<Code, Failure> {
     match command {
-        Command::Run(arguments) => commands::run::run(&arguments),
+        Command::Run(arguments) => commands::run::run(&arguments).map_err(Failure::of_a_search),
         Command::Diff(arguments) => commands::diff::run(&arguments),
         Command::Graph(arguments) => commands::graph::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
