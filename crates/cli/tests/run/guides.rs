@@ -57,6 +57,17 @@ fn guides_lead_through_a_state_machine() {
     }
 }
 
+#[test]
+fn one_worker_does_the_same_again() {
+    let searched = || {
+        let (room, _) = oracle("t1-testme", &["--stdin", "16", "--runs", "60"]);
+        room.inputs()
+    };
+    let inputs = searched();
+    assert!(inputs.len() >= 10);
+    assert_eq!(inputs, searched());
+}
+
 /// The suite of the worked example: its pair of versions, and the inputs that exist already.
 #[test]
 fn a_suite_shortens_the_way() {
