@@ -11,7 +11,7 @@ use super::plan::{GoalId, Key, Place, Plan, Situation, UNPLANNED};
 use super::prune::Horizon;
 use super::situations::Situations;
 use crate::frontier::{Bucket, Random};
-use crate::guide::{Advice, Context, Flip, Guide, Rule, RunFacts};
+use crate::guide::{Advice, Context, Flip, Guide, RunFacts};
 use crate::merge::Owner;
 use crate::novelty::NEWS;
 use crate::path::TestKind;
@@ -19,6 +19,7 @@ use crate::runner::Side;
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{HashMap, HashSet};
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 /// What is known before the search.
 pub struct Tables {
@@ -102,8 +103,8 @@ pub struct Guided {
     situations: Situations,
     /// Valid until more is known about branches or sequences.
     pub(super) continued: Continued,
-    /// How near the versions are to parting.
-    pub(super) nearest_partings: HashMap<[Context; 2], u32>,
+    /// Where the versions are about to part, by what both paths remember.
+    pub(super) leads: HashMap<[Context; 2], Arc<[(usize, u32)]>>,
     /// Whether all that an effect needs in order to be shown is as it should be.
     pub(super) open: HashMap<(usize, Context), bool>,
     /// Targets that no run has reached, by number; the first has its turn.
@@ -129,7 +130,7 @@ pub struct Guided {
     tests: [Tests; 2],
     prunes: bool,
     /// Something happened that the changes do not explain.
-    mistaken: bool,
+    pub(super) mistaken: bool,
 }
 
 impl Guided {
@@ -159,7 +160,7 @@ impl Guided {
             contexts,
             situations: Situations::default(),
             continued: Continued::default(),
-            nearest_partings: HashMap::new(),
+            leads: HashMap::new(),
             open: HashMap::new(),
             missing,
             sides,
@@ -244,47 +245,6 @@ impl Guided {
             all.saturating_sub(self.contexts[at].get(contexts[at]).ran.len())
         });
         left.sum::<usize>().min(u8::MAX.into()) as u32
-    }
-
-    /// Whether no difference can come from a flip: nothing that was changed can run after it, in
-    /// either version, and nothing has run before it, or at least nothing looks at what it did.
-    fn irrelevant(&self, flip: &Flip) -> Option<Rule> {
-        // Where only one version decides, or has decided, the versions are not alike.
-        if flip.owner != Owner::Both || flip.after_difference || self.mistaken {
-            return None;
-        }
-        let [base, head] = flip.sites;
-        let partners = &self.tables.partners;
-        let alike = match flip.caller {
-            0 => partners.get(base as usize) == Some(&head),
-            // Inside the library, as called by base; head has come here in the same way.
-            _ => true,
-        };
-        if !alike {
-            return None;
-        }
-        let entered = self.entered_change(flip.contexts);
-        let mut before = false;
-        for side in Side::BOTH {
-            let mut place = self.place(side, flip)?;
-            if side == Side::Head && flip.caller != 0 {
-                let partner = *partners.get(flip.caller as usize)?;
-                if partner == 0 {
-                    return None;
-                }
-                place.caller = partner;
-            }
-            let outlook = self.tables.sides[side.index()].horizon.outlook(place)?;
-            if outlook.after || entered && !outlook.forgets {
-                return None;
-            }
-            before |= outlook.before;
-        }
-        Some(match (entered, before) {
-            (true, _) => Rule::WithoutEffect,
-            (false, true) => Rule::NoLongerChanged,
-            (false, false) => Rule::NeverChanged,
-        })
     }
 
     /// Whether the inputs given have been where a flip leads to.
@@ -514,7 +474,11 @@ impl Guide for Guided {
             near.push((target, (left < UNPLANNED).then_some(left)));
         }
         if self.missing.is_empty() {
-            near.extend(self.leads(contexts));
+            let leads = self.leads(contexts);
+            for target in self.tables.partings.iter().flatten().map(|p| p.target) {
+                let lead = leads.iter().find(|(leading, _)| *leading == target);
+                near.push((target, lead.map(|(_, left)| *left)));
+            }
         }
         near
     }

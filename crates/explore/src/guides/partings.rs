@@ -10,6 +10,7 @@ use super::guided::Guided;
 use super::plan::{UNPLANNED, Web};
 use crate::guide::{Context, Flip};
 use crate::runner::Side;
+use std::sync::Arc;
 
 /// A side of a branch that both versions have, in one of them.
 #[derive(Clone, Debug)]
@@ -21,25 +22,35 @@ pub struct Parting {
 }
 
 impl Guided {
-    /// For each side of a branch on which the versions may part: how many goals are left for the
-    /// version to take it that is nearer to it, if what they test differs by now.
-    pub(super) fn leads(&mut self, contexts: [Context; 2]) -> Vec<(usize, Option<u32>)> {
+    /// Sides of branches on which the versions may part, where what they test differs by now: how many
+    /// goals are left for the version to take it that is nearer to it.
+    pub(super) fn leads(&mut self, contexts: [Context; 2]) -> Arc<[(usize, u32)]> {
+        if let Some(known) = self.leads.get(&contexts) {
+            return known.clone();
+        }
+        let leads: Arc<[(usize, u32)]> = self.worked_out(contexts).into();
+        self.leads.insert(contexts, leads.clone());
+        leads
+    }
+
+    fn worked_out(&mut self, contexts: [Context; 2]) -> Vec<(usize, u32)> {
         let mut leads = Vec::new();
-        let masked = self.is_masked(contexts);
+        if self.is_masked(contexts) {
+            return leads;
+        }
         for number in 0..self.tables.partings.len() {
-            let differs = self.is_tested_otherwise(number, contexts);
-            let targets = self.tables.partings[number].each_ref().map(|p| p.target);
-            if !differs || masked {
-                leads.extend(targets.map(|target| (target, None)));
+            if !self.is_tested_otherwise(number, contexts) {
                 continue;
             }
+            let targets = self.tables.partings[number].each_ref().map(|p| p.target);
             let [base, head] = targets.map(|target| {
                 let side = self.tables.targets[target].side;
                 self.situation(target, contexts[side.index()]).left()
             });
             for (target, own, other) in [(targets[0], base, head), (targets[1], head, base)] {
-                let leads_by = own < other && own < UNPLANNED;
-                leads.push((target, leads_by.then_some(own)));
+                if own < other && own < UNPLANNED {
+                    leads.push((target, own));
+                }
             }
         }
         leads
@@ -59,30 +70,25 @@ impl Guided {
 
     /// How good a flip is for the versions to part.
     pub(super) fn parting_rank(&mut self, flip: &Flip) -> Option<u32> {
-        let leads = self.leads(flip.contexts).into_iter();
-        let leading: Vec<usize> = leads
-            .filter_map(|(target, left)| left.map(|_| target))
-            .collect();
-        let ranks = leading
-            .into_iter()
-            .filter_map(|target| self.rank(target, flip));
+        let leads = self.leads(flip.contexts);
+        let ranks = leads
+            .iter()
+            .filter_map(|(target, _)| self.rank(*target, flip));
         ranks.min()
     }
 
     /// How near the versions are to parting.
     pub(super) fn nearest_parting(&mut self, contexts: [Context; 2]) -> u32 {
-        if let Some(&known) = self.nearest_partings.get(&contexts) {
-            return known;
-        }
-        let leads = self.leads(contexts).into_iter();
-        let nearest = leads.filter_map(|(_, left)| left).min();
-        let nearest = nearest.unwrap_or(u32::MAX);
-        self.nearest_partings.insert(contexts, nearest);
-        nearest
+        let leads = self.leads(contexts);
+        leads
+            .iter()
+            .map(|(_, left)| *left)
+            .min()
+            .unwrap_or(u32::MAX)
     }
 
     /// Whether a variable is nearer to what a branch asks for in one version than in the other.
     pub(super) fn is_about_to_part(&mut self, contexts: [Context; 2]) -> bool {
-        self.entered_change(contexts) && self.nearest_parting(contexts) != u32::MAX
+        self.entered_change(contexts) && !self.leads(contexts).is_empty()
     }
 }

@@ -155,11 +155,11 @@ impl Plan {
     fn times(&self, effect: Effect, need: &Need, value: u64, values: &Values) -> Option<u32> {
         match effect {
             Effect::Add { .. } => {
-                let mut value = value;
-                (1..=MOST_TIMES).find_map(|times| {
-                    value = effect.on(Some(value))?;
-                    need.test.holds(value).then_some(times)
-                })
+                let next = |value: &u64| effect.on(Some(*value));
+                let values = std::iter::successors(next(&value), next);
+                let mut counted = (1..=MOST_TIMES).zip(values);
+                let (times, _) = counted.find(|(_, value)| need.test.holds(*value))?;
+                Some(times)
             }
             Effect::Set(_) | Effect::Unknown | Effect::Choose(_) => {
                 if !self.may_bring(effect, &need.test) {

@@ -10,7 +10,11 @@
 //! (`analysis::reach`), what depends on what is the forward slice (`analysis::slice`).
 
 use super::facts::Facts;
+use super::guided::Guided;
 use super::plan::Place;
+use crate::guide::{Flip, Rule};
+use crate::merge::Owner;
+use crate::runner::Side;
 use changeling_analysis::Reach;
 use changeling_program::{BinaryOp, Callee, Instruction, Operation, Site, Value};
 use std::collections::{BTreeSet, HashMap};
@@ -175,5 +179,48 @@ pub(super) fn calls_out(facts: &Facts<'_>, site: Site) -> bool {
     match call.callee {
         Callee::Direct(callee) => !facts.program.function(callee).is_defined(),
         _ => true,
+    }
+}
+
+impl Guided {
+    /// Whether no difference can come from a flip: nothing that was changed can run after it, in
+    /// either version, and nothing has run before it, or at least nothing looks at what it did.
+    pub(super) fn irrelevant(&self, flip: &Flip) -> Option<Rule> {
+        // Where only one version decides, or has decided, the versions are not alike.
+        if flip.owner != Owner::Both || flip.after_difference || self.mistaken {
+            return None;
+        }
+        let [base, head] = flip.sites;
+        let partners = &self.tables.partners;
+        let alike = match flip.caller {
+            0 => partners.get(base as usize) == Some(&head),
+            // Inside the library, as called by base; head has come here in the same way.
+            _ => true,
+        };
+        if !alike {
+            return None;
+        }
+        let entered = self.entered_change(flip.contexts);
+        let mut before = false;
+        for side in Side::BOTH {
+            let mut place = self.place(side, flip)?;
+            if side == Side::Head && flip.caller != 0 {
+                let partner = *partners.get(flip.caller as usize)?;
+                if partner == 0 {
+                    return None;
+                }
+                place.caller = partner;
+            }
+            let outlook = self.tables.sides[side.index()].horizon.outlook(place)?;
+            if outlook.after || entered && !outlook.forgets {
+                return None;
+            }
+            before |= outlook.before;
+        }
+        Some(match (entered, before) {
+            (true, _) => Rule::WithoutEffect,
+            (false, true) => Rule::NoLongerChanged,
+            (false, false) => Rule::NeverChanged,
+        })
     }
 }
