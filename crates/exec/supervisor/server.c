@@ -158,9 +158,14 @@ struct reply run_traced(struct cage *cage, uint64_t time_ns) {
     /* With numbers that start anew we know the run's before it is told: it may kill the server first. */
     if (cage->in_force & LAYER_PID_RESET) server.run = server.pid + 1;
     enum wake wake = receive(cage, begin + time_ns + NOTICE_NS, &word);
-    if (wake == WAKE_READABLE) server.run = (pid_t)word;
     bool orphaned = wake == WAKE_CHILD && server.run > 0;
     if (wake != WAKE_READABLE && !orphaned) return stop(cage, lost);
+    if (wake == WAKE_READABLE) {
+        /* Somebody else speaks in the server's name, and only the run can. */
+        if (server.run > 0 && (pid_t)word > 0 && (pid_t)word != server.run)
+            return stop(cage, (struct reply){.outcome = OUTCOME_SIGNAL, .value = SIGKILL, .elapsed_ns = now_ns() - begin});
+        server.run = (pid_t)word;
+    }
     /* A late word of an earlier run instead of a process: we no longer understand each other. A process that is not
        there is no such sign: a short run may have ended, and the server have noticed, before we are awake. */
     bool strange = server.run <= 1 || server.run == server.pid || (kill(server.run, 0) != 0 && errno != ESRCH);
@@ -171,6 +176,9 @@ struct reply run_traced(struct cage *cage, uint64_t time_ns) {
     bool killed = reply.outcome == OUTCOME_TIMED_OUT || server.run_ended;
     if (killed || anyone_else(cage)) reply.unclean = !end_everyone_but(cage, server.pid);
     if (reply.outcome == OUTCOME_TIMED_OUT && server.pid > 0 && receive(cage, now_ns() + NOTICE_NS, &word) != WAKE_READABLE)
+        reply = stop(cage, reply);
+    /* Its end was told, yet it lives: it told so itself, and may go on to speak in the middle of the next run. */
+    else if (!killed && server.pid > 0 && kill(server.run, 0) == 0)
         reply = stop(cage, reply);
     forget_ipc(cage);
     return reply;

@@ -282,6 +282,8 @@ fn attacks_on_the_server_do_no_harm() {
     check_ordinary(&mut traced);
     traced.run(&input("half")).unwrap();
     check_ordinary(&mut traced);
+    traced.run(&input("linger")).unwrap();
+    check_ordinary(&mut traced);
 }
 
 #[test]

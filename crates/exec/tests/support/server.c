@@ -153,6 +153,13 @@ static int act(const char *mode, int count, char **arguments) {
     if (strcmp(mode, "lie") == 0)
         for (uint32_t word = 0x4141; word < 0x4149; word++)
             if (write(199, &word, 4) != 4) break;
+    if (strcmp(mode, "linger") == 0)
+        for (uint32_t word = 0x4141; word < 0x4145; word++) {
+            /* Sleeping takes no time here. */
+            for (volatile long i = 0; i < 20000000; i++) {
+            }
+            if (write(199, &word, 4) != 4) break;
+        }
     if (strcmp(mode, "half") == 0 && write(199, "x", 1) != 1) return 1;
     if (strcmp(mode, "memory") == 0) {
         size_t total = 0;
