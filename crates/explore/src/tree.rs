@@ -301,6 +301,13 @@ impl Tree {
             })
     }
 
+    /// Sides that were neither taken nor given up.
+    pub fn open_ways(&self) -> u64 {
+        let decisions = self.nodes.iter().filter_map(|node| node.decision.as_ref());
+        let ways = decisions.flat_map(|decision| &decision.ways);
+        ways.filter(|way| way.state == WayState::Open).count() as u64
+    }
+
     fn ancestors(&self, node: NodeId) -> impl Iterator<Item = (Option<&Decision>, Expr)> {
         let mut current = node;
         std::iter::from_fn(move || {

@@ -18,7 +18,9 @@ pub(crate) fn conclude(
     let stopped = stopped.unwrap_or(Stopped::Failed);
     // The last word before "equivalent" is the tree's own.
     if stopped != Stopped::Exhausted || state.gaps.is_empty() && !state.tree.is_complete() {
-        state.note(Gap::Unfinished);
+        // At least one: a pair whose outputs nobody has compared counts as well.
+        let open = state.tree.open_ways().max(1);
+        state.gaps.entry(Gap::Unfinished).or_default().count += open;
     }
     let sample = state.sample();
     state.series.push(sample);

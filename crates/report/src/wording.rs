@@ -139,9 +139,9 @@ pub fn exploration(results: &Results) -> Vec<String> {
     out.extend(critical(results));
     for left in results.unexplored.iter().filter(|left| left.count > 0) {
         out.push(format!(
-            "not explored: {} {}",
-            grouped(left.count),
-            printable_str(&left.what)
+            "not explored: {}, {}",
+            printable_str(&left.what),
+            plural(left.count, "time", "times")
         ));
     }
     if stats.concretizations > 0 {

@@ -82,14 +82,18 @@ fn push_card(out: &mut String, difference: &Difference, number: usize, results: 
     if !difference.found_by.is_empty() {
         facts.push(format!("by {}", printable(&difference.found_by)));
     }
-    facts.push(format!(
-        "group <code>{}</code>",
-        printable(&difference.group)
-    ));
-    out.push_str(&format!(
-        "<p class=\"facts\">{}</p>\n</article>\n",
-        facts.join(" · ")
-    ));
+    out.push_str(&format!("<p class=\"facts\">{}</p>\n", facts.join(" · ")));
+    push_groups(out, &difference.group);
+    out.push_str("</article>\n");
+}
+
+/// What makes inputs show the same difference; `accept` goes by it.
+fn push_groups(out: &mut String, groups: &str) {
+    out.push_str("<details class=\"facts\"><summary>What its inputs have in common</summary><ul>");
+    for group in groups.lines() {
+        out.push_str(&format!("<li><code>{}</code></li>", printable(group)));
+    }
+    out.push_str("</ul></details>\n");
 }
 
 fn push_input(out: &mut String, input: &InputView) {

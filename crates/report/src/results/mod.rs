@@ -372,7 +372,7 @@ pub struct Sample {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unexplored {
-    /// As in "12 flips were not tried".
+    /// As in "flip not tried, 12 times".
     pub what: String,
     pub count: u64,
 }

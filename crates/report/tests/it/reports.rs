@@ -52,7 +52,7 @@ fn the_summary_begins_with_the_verdict_and_says_what_matters() {
         "changed lines executed: 4 of 6",
         "changes no run entered: src/parse number.c:58",
         "changes no input can reach: src/parse number.c:70",
-        "not explored: 213 flips were not tried",
+        "not explored: flip not tried, 213 times",
         "accepted before, not shown: 4 differences",
         "suspected, not confirmed:",
         "changeling accept out/cases/0001-crash",

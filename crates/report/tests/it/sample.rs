@@ -299,7 +299,7 @@ pub fn results() -> Results {
         ));
     }
     results.unexplored.push(Unexplored {
-        what: "flips were not tried".into(),
+        what: "flip not tried".into(),
         count: 213,
     });
     results
