@@ -63,6 +63,23 @@ pub(crate) struct State {
     distrusted: bool,
 }
 
+/// What a guide has seen of both paths so far.
+#[derive(Default)]
+struct Signs {
+    seen: [Vec<u32>; 2],
+    /// So many are the same from the beginning.
+    same: usize,
+}
+
+impl Signs {
+    fn agree(&mut self) -> bool {
+        let [base, head] = &self.seen;
+        let rest = base[self.same..].iter().zip(&head[self.same..]);
+        self.same += rest.take_while(|(base, head)| base == head).count();
+        self.same == base.len().max(head.len())
+    }
+}
+
 /// How many inputs are tried where different values keep printing alike.
 const MOST_FAILURES: u32 = 6;
 
@@ -281,6 +298,11 @@ impl State {
                 &runs.each_ref().map(|r| &r.observation),
             )?;
         }
+        if inserted.doubted {
+            let audited = self.stats.audited.get_or_insert_default();
+            audited.runs += 1;
+            audited.differing += u64::from(differs);
+        }
         let coverage = [runs[0].trace.coverage, runs[1].trace.coverage];
         // What this run has reached need not be aimed at any more.
         self.guide.learn(&RunFacts {
@@ -328,13 +350,15 @@ impl State {
         let mut furthest = contexts;
         let mut passed = [0; 2];
         let mut progress = u32::MAX;
+        let mut signs = Signs::default();
         let guide = &mut self.guide;
-        let mut pass = |until: [usize; 2], contexts: &mut [Context; 2]| {
+        let mut pass = |until: [usize; 2], contexts: &mut [Context; 2], signs: &mut Signs| {
             for side in Side::BOTH {
                 let at = side.index();
                 while passed[at] < until[at] {
                     let mark = paths[at].marks[passed[at]];
                     contexts[at] = guide.enter(side, contexts[at], mark.block);
+                    signs.seen[at].extend(guide.sign(side, mark.block));
                     passed[at] += 1;
                     let now = guide.progress(*contexts);
                     if now < progress {
@@ -344,10 +368,12 @@ impl State {
             }
         };
         for step in steps {
-            pass(step.marks, &mut contexts);
+            pass(step.marks, &mut contexts, &mut signs);
             step.contexts = contexts;
+            step.agrees = signs.agree();
         }
-        pass(paths.map(|path| path.marks.len()), &mut contexts);
+        let all = paths.map(|path| path.marks.len());
+        pass(all, &mut contexts, &mut signs);
         (contexts, furthest, progress)
     }
 

@@ -35,6 +35,8 @@ struct Node {
     difference: Option<(NodeId, u32)>,
     /// Behind a way that was discarded and yet taken.
     discarded: bool,
+    /// Behind one that a guide would give up.
+    doubted: bool,
     depth: u32,
     /// How far `run` came, and when that was judged.
     progress: (u64, u32),
@@ -74,6 +76,8 @@ pub struct Decision {
     pub caller: u32,
     pub within: [u32; 2],
     pub contexts: [Context; 2],
+    /// The guide has seen the same signs in both versions before it.
+    pub agrees: bool,
     /// Number of decisions before it.
     pub depth: u32,
     /// How many of them were made at the same place.
@@ -91,6 +95,8 @@ pub struct Way {
     pub outcome: u64,
     pub held: Expr,
     pub state: WayState,
+    /// A guide would give it up, but that is to be seen.
+    pub doubted: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,6 +131,8 @@ pub struct Inserted {
     pub inconsistent: bool,
     /// The run went where a guide is certain that no difference can come from.
     pub discarded: bool,
+    /// It went where one would have given up.
+    pub doubted: bool,
 }
 
 /// Conditions with more operators and operands than this are all alike.
@@ -141,6 +149,7 @@ impl Tree {
             run: RunId(0),
             difference: None,
             discarded: false,
+            doubted: false,
             depth: 0,
             progress: (0, u32::MAX),
             decision: None,
@@ -329,6 +338,7 @@ impl Tree {
             is_news: false,
             inconsistent: false,
             discarded: false,
+            doubted: false,
         };
         let mut node = Tree::ROOT;
         let mut steps = steps.iter().peekable();
@@ -363,6 +373,7 @@ impl Tree {
         }
         inserted.end = node;
         inserted.discarded = self.node(node).discarded;
+        inserted.doubted = self.node(node).doubted;
         inserted.is_new = self.node(node).ended.is_none();
         Ok(inserted)
     }
@@ -424,6 +435,7 @@ impl Tree {
             outcome,
             held,
             state: WayState::Open,
+            doubted: false,
         });
         decision.ways.len() - 1
     }
@@ -455,6 +467,7 @@ impl Tree {
                 outcome,
                 held,
                 state,
+                doubted: false,
             }
         };
         self.nodes[node.0 as usize].decision = Some(Box::new(Decision {
@@ -464,6 +477,7 @@ impl Tree {
             caller: step.test.caller,
             within: step.within,
             contexts: step.contexts,
+            agrees: step.agrees,
             depth: self.node(node).depth,
             visits: step.visits,
             shape: arena.shape(step.test.subject, TELLING).unwrap_or(0),
@@ -483,7 +497,12 @@ impl Tree {
     ) -> NodeId {
         let before = self.node(node).difference;
         let decision = self.decision(node).expect("the node has a decision");
-        let Way { held, state, .. } = decision.ways[way];
+        let Way {
+            held,
+            state,
+            doubted,
+            ..
+        } = decision.ways[way];
         if let WayState::Taken(child) = state {
             return child;
         }
@@ -492,6 +511,7 @@ impl Tree {
             Owner::One(_) => Some((node, way as u32)),
         };
         let discarded = self.node(node).discarded || state == WayState::Discarded;
+        let doubted = self.node(node).doubted || doubted;
         let depth = self.node(node).depth + 1;
         let child = NodeId(u32::try_from(self.nodes.len()).expect("fewer than 2^32 nodes"));
         self.nodes.push(Node {
@@ -501,6 +521,7 @@ impl Tree {
             run,
             difference,
             discarded,
+            doubted,
             depth,
             progress: (0, u32::MAX),
             decision: None,
