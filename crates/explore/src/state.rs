@@ -331,7 +331,13 @@ impl State {
             self.take_back();
         }
         let when = self.guide.epoch();
-        let furthest = self.tree.came_far(inserted.end, run, progress, when);
+        let (guide, corpus) = (&mut self.guide, &self.corpus);
+        let judge = |run: RunId| {
+            let ran = &corpus[run.0 as usize];
+            let [end, far] = [ran.contexts, ran.furthest].map(|contexts| guide.progress(contexts));
+            end.min(far)
+        };
+        let furthest = self.tree.came_far(inserted.end, run, progress, when, judge);
         if furthest || when != self.epoch {
             self.epoch = when;
             self.rank_again();

@@ -232,14 +232,31 @@ impl Tree {
     }
 
     /// A run that ended at `end` came far: from now on it stands for all nodes on its way
-    /// where none came further. `when` it was judged counts too: later judgements replace
-    /// earlier ones. Whether it is the furthest of all.
-    pub fn came_far(&mut self, end: NodeId, run: RunId, progress: u32, when: u64) -> bool {
+    /// where none came further. If that was judged before `when`, those that stood there are judged
+    /// again: what comes later is not better for it. Whether it is the furthest of all.
+    pub fn came_far(
+        &mut self,
+        end: NodeId,
+        run: RunId,
+        progress: u32,
+        when: u64,
+        mut judge: impl FnMut(RunId) -> u32,
+    ) -> bool {
+        if progress == u32::MAX {
+            return false;
+        }
         let mut current = end;
         loop {
             let node = &mut self.nodes[current.0 as usize];
-            let (judged, furthest) = node.progress;
-            if judged == when && furthest <= progress {
+            if node.progress.0 != when {
+                let furthest = if node.run == run {
+                    u32::MAX
+                } else {
+                    judge(node.run)
+                };
+                node.progress = (when, furthest);
+            }
+            if node.progress.1 <= progress && node.run != run {
                 return false;
             }
             node.progress = (when, progress);
