@@ -8,6 +8,7 @@ use crate::runner::Side;
 use crate::terms::TermError;
 use changeling_solver::{Arena, Assignment, Expr};
 use changeling_trace::sites::SiteTable;
+use std::cmp::Reverse;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(u32);
@@ -39,9 +40,24 @@ struct Node {
     doubted: bool,
     depth: u32,
     /// How far `run` came, and when that was judged.
-    progress: (u64, u32),
+    progress: (u64, Far),
     decision: Option<Box<Decision>>,
     ended: Option<Ended>,
+}
+
+/// How far a run came; smaller is further. Of those that came as far, the one with more input has more
+/// to go on with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Far {
+    pub left: u32,
+    pub length: Reverse<usize>,
+}
+
+impl Far {
+    const NOWHERE: Far = Far {
+        left: u32::MAX,
+        length: Reverse(0),
+    };
 }
 
 /// A pair of complete paths.
@@ -151,7 +167,7 @@ impl Tree {
             discarded: false,
             doubted: false,
             depth: 0,
-            progress: (0, u32::MAX),
+            progress: (0, Far::NOWHERE),
             decision: None,
             ended: None,
         };
@@ -238,21 +254,20 @@ impl Tree {
         &mut self,
         end: NodeId,
         run: RunId,
-        progress: u32,
+        progress: Far,
         when: u64,
-        mut judge: impl FnMut(RunId) -> u32,
+        mut judge: impl FnMut(RunId) -> Far,
     ) -> bool {
-        if progress == u32::MAX {
+        if progress.left == u32::MAX {
             return false;
         }
         let mut current = end;
         loop {
             let node = &mut self.nodes[current.0 as usize];
             if node.progress.0 != when {
-                let furthest = if node.run == run {
-                    u32::MAX
-                } else {
-                    judge(node.run)
+                let furthest = match node.run == run {
+                    true => Far::NOWHERE,
+                    false => judge(node.run),
                 };
                 node.progress = (when, furthest);
             }
@@ -271,7 +286,7 @@ impl Tree {
     /// The run that came furthest, if that was judged.
     pub fn furthest(&self) -> Option<RunId> {
         let root = self.node(Tree::ROOT);
-        (root.progress.1 != u32::MAX).then_some(root.run)
+        (root.progress.1.left != u32::MAX).then_some(root.run)
     }
 
     /// What the version `side` went on to decide on the way from `node` down to
@@ -540,7 +555,7 @@ impl Tree {
             discarded,
             doubted,
             depth,
-            progress: (0, u32::MAX),
+            progress: (0, Far::NOWHERE),
             decision: None,
             ended: None,
         });
