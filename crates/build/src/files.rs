@@ -17,6 +17,9 @@ use std::path::{Path, PathBuf};
 /// Flags of plain binaries before those of the user: undefined behaviour shows
 /// itself as in most programs, and crashes can be looked at.
 const PLAIN_FLAGS: [&str; 2] = ["-O1", "-g"];
+/// Leaves the blocks of machine code in the order of the source: the compiler needs minutes to find a
+/// better one for thousands of blocks in a loop, and it changes nothing else.
+const UNORDERED: &[&str] = &["-mllvm", "-disable-block-placement"];
 
 pub fn build_files(
     files: &[PathBuf],
@@ -98,10 +101,11 @@ impl Program {
         link_modules(&compiled.modules, &linked)?;
         let facts = prepare(&linked, &work.entry().join("program.bc"), &self.name())?;
         let harness = facts.entry == Entry::Harness;
-        self.plain(&work, None, harness)?;
+        let how = if facts.huge { UNORDERED } else { &[] };
+        self.plain(&work, None, how, harness)?;
         let mut variants = Vec::new();
         for &variant in &options.variants {
-            let path = self.plain(&work, Some(variant), harness)?;
+            let path = self.plain(&work, Some(variant), how, harness)?;
             variants.push(VariantBinary { variant, path });
         }
         let built = Built {
@@ -172,12 +176,14 @@ impl Program {
         &self,
         work: &Work,
         variant: Option<Variant>,
+        how: &[&str],
         harness: bool,
     ) -> Result<PathBuf, BuildError> {
         let name = variant.map_or("program".to_string(), |v| format!("program-{}", v.name()));
-        let extra: &[&str] = variant.map_or(&[], Variant::flags);
+        let own: &[&str] = variant.map_or(&[], Variant::flags);
+        let extra = [own, how].concat();
         let objects = parallel::map(&self.units, |index, unit| {
-            unit.object(&work.path().join(format!("{name}-{index}.o")), extra)
+            unit.object(&work.path().join(format!("{name}-{index}.o")), &extra)
         });
         let mut command = self.driver().command()?;
         for object in objects {
@@ -189,7 +195,7 @@ impl Program {
         }
         command
             .args(PLAIN_FLAGS)
-            .args(extra)
+            .args(&extra)
             .arg("-Qunused-arguments")
             .args(&self.link_flags)
             .arg("-lm");

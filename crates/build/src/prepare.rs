@@ -40,7 +40,12 @@ pub enum Entry {
 pub struct Facts {
     pub entry: Entry,
     pub languages: Vec<Language>,
+    /// A function has so many blocks that some of the compiler's work takes for ever.
+    pub huge: bool,
 }
+
+/// Blocks of a function from which on putting them in order takes the compiler minutes.
+const HUGE: u32 = 3000;
 
 /// Puts modules together.
 pub fn link_modules(modules: &[PathBuf], output: &Path) -> Result<(), BuildError> {
@@ -96,7 +101,13 @@ pub fn prepare(input: &Path, output: &Path, name: &str) -> Result<Facts, BuildEr
             },
         });
     }
-    Ok(Facts { entry, languages })
+    let mut functions = module.get_functions();
+    let huge = functions.any(|function| function.count_basic_blocks() > HUGE);
+    Ok(Facts {
+        entry,
+        languages,
+        huge,
+    })
 }
 
 /// Whether a module defines `main` or a harness.

@@ -37,10 +37,14 @@ pub fn assign_hunks(pair: &Pair<'_>, edits: &[(Edit, u32)]) -> Vec<Vec<HunkId>> 
                 .find_map(|&(which, place)| pair.text.hunk_named(which, place))
         };
         if own.is_empty() {
+            own.extend(layout_hunks(pair, edit));
+        }
+        if own.is_empty() {
             own.extend(named());
         }
         if own.is_empty() {
-            own.extend(record_hunks(pair, edit, &places));
+            let at = |&(which, place): &(Which, Place)| pair.text.hunks_of_records_at(which, place);
+            own.extend(places.iter().flat_map(at));
         }
         own.sort_unstable();
         own.dedup();
@@ -92,34 +96,39 @@ pub fn assign_hunks(pair: &Pair<'_>, edits: &[(Edit, u32)]) -> Vec<Vec<HunkId>> 
     hunks
 }
 
-/// Hunks that change the structure whose layout an address follows, or which the line mentions.
-fn record_hunks(pair: &Pair<'_>, edit: Edit, places: &[(Which, Place)]) -> Vec<HunkId> {
-    let name = |which: Which, site: Site| {
-        let (program, _) = pair.side(which);
-        let Operation::Address(address) = &program.instruction(site).operation else {
-            return None;
-        };
-        let Shape::Struct { name, .. } = &program.ty(address.element).shape else {
-            return None;
-        };
-        // As in `struct.point`, `class.std::vector.3`.
-        let name = name.as_deref()?.split('.').nth(1)?;
-        Some(name.rsplit("::").next().unwrap_or(name).to_owned())
-    };
+/// Hunks that change the structure whose layout an address follows, or whose field is read or written
+/// in another size.
+fn layout_hunks(pair: &Pair<'_>, edit: Edit) -> Vec<HunkId> {
     let sites = [(Which::Base, edit.base()), (Which::Head, edit.head())];
-    let names = sites.map(|(which, site)| name(which, site?));
-    let named: Vec<HunkId> = names
-        .iter()
-        .flatten()
+    let names = sites.map(|(which, site)| record_of(pair.side(which).0, site?));
+    let names = names.iter().flatten();
+    names
         .flat_map(|name| pair.text.hunks_of_record(name))
-        .collect();
-    if !named.is_empty() {
-        return named;
-    }
-    places
-        .iter()
-        .flat_map(|&(which, place)| pair.text.hunks_of_records_at(which, place))
         .collect()
+}
+
+/// The structure that an instruction finds its way in.
+fn record_of(program: &Program, site: Site) -> Option<String> {
+    let mut instruction = program.instruction(site);
+    loop {
+        let from = match &instruction.operation {
+            Operation::Address(address) => {
+                let Shape::Struct { name, .. } = &program.ty(address.element).shape else {
+                    return None;
+                };
+                // As in `struct.point`, `class.std::vector.3`.
+                let name = name.as_deref()?.split('.').nth(1)?;
+                return Some(name.rsplit("::").next().unwrap_or(name).to_owned());
+            }
+            Operation::Load(_) | Operation::Cast(_) => 0,
+            Operation::Store(_) => 1,
+            _ => return None,
+        };
+        match instruction.operands.get(from)? {
+            Value::Result(site) => instruction = program.instruction(*site),
+            _ => return None,
+        }
+    }
 }
 
 /// Lines that only one version has, with code that was taken for code of other lines (one of several

@@ -108,6 +108,9 @@ pub fn names_at(text: &[String], line: u32) -> Option<Names> {
     while at > 0 && text.get(at - 1)?.trim_end().ends_with('\\') {
         at -= 1;
     }
+    if is_parameter(text, at) {
+        return None;
+    }
     let names = names_of(text.get(at)?)?;
     Some(match names {
         Names::Words(mut own) => {
@@ -117,6 +120,24 @@ pub fn names_at(text: &[String], line: u32) -> Option<Names> {
         other => other,
     })
 }
+
+/// Whether a line goes on with the parameters of a function that is declared in lines before.
+fn is_parameter(text: &[String], at: usize) -> bool {
+    let before = text[..at].iter().rev().take(PARAMETERS);
+    let own = before.take_while(|line| {
+        let line = line.trim_end();
+        !line.is_empty() && !line.ends_with([';', '{', '}']) && !line.trim_start().starts_with('#')
+    });
+    let open = own.flat_map(|line| line.chars()).map(|c| match c {
+        '(' => 1,
+        ')' => -1,
+        _ => 0,
+    });
+    open.sum::<i32>() > 0
+}
+
+/// Declarations of more lines are not looked through.
+const PARAMETERS: usize = 40;
 
 fn names_of(line: &str) -> Option<Names> {
     let trimmed = line.trim_start();
@@ -180,6 +201,16 @@ mod tests {
         let inside = function_lines(&text);
         assert!(!inside.contains(&10) && !inside.contains(&12) && inside.contains(&14));
         assert!(inside.contains(&7));
+    }
+
+    #[test]
+    fn parameters_name_nothing() {
+        let text = lines("int first(int a,\n  Bytes *text,\n  Size length);\nBytes *second;\n");
+        assert!(
+            matches!(names_at(&text, 1), Some(Names::Words(names)) if names == ["first".to_owned()].into())
+        );
+        assert!(names_at(&text, 2).is_none() && names_at(&text, 3).is_none());
+        assert!(matches!(names_at(&text, 4), Some(Names::Words(names)) if names.contains("Bytes")));
     }
 
     #[test]

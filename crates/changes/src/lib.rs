@@ -16,6 +16,7 @@ mod functions;
 mod globals;
 mod grouping;
 mod keys;
+mod macros;
 pub mod quiet;
 mod records;
 pub mod region;

@@ -213,6 +213,9 @@ impl Text {
         let lines = self.version(which).code.get(&place.file)?;
         let line = lines.get(place.line.checked_sub(1)? as usize)?;
         let words: HashSet<&str> = words(line).collect();
+        if let Some(hunk) = self.hunk_of_macro(which, place, &words) {
+            return Some(hunk);
+        }
         let mentions = |names: &Names| match names {
             Names::Macro(name) => words.contains(name.as_str()),
             Names::Words(names) => names.iter().any(|name| words.contains(name.as_str())),
@@ -229,6 +232,41 @@ impl Text {
                 .next()
         };
         named(true).or_else(|| named(false))
+    }
+
+    /// The hunk of a macro that means something else now: one of these, or one that these take
+    /// something from. A macro that still says what it said before changes nothing by itself, though
+    /// its lines may be part of a hunk.
+    fn hunk_of_macro(
+        &self,
+        which: Which,
+        place: Place,
+        mentioned: &HashSet<&str>,
+    ) -> Option<HunkId> {
+        let macros = &self.version(which).macros;
+        let mut seen = mentioned.clone();
+        let mut level: Vec<&str> = mentioned.iter().copied().collect();
+        for _ in 0..NESTED {
+            level.sort_unstable();
+            let mut replaced = level.iter().filter(|name| self.is_replaced(name));
+            let found = replaced.find_map(|name| {
+                let mut own = self.names.iter().filter(|(_, names)| match names {
+                    Names::Macro(own) => own == name,
+                    Names::Words(_) => false,
+                });
+                own.find(|(id, _)| self.is_known_at(*id, which, place.file))
+            });
+            if let Some(&(id, _)) = found {
+                return Some(id);
+            }
+            let next = level.iter().flat_map(|name| macros.words(name));
+            level = next.filter(|name| seen.insert(name)).collect();
+        }
+        None
+    }
+
+    fn is_replaced(&self, name: &str) -> bool {
+        self.base.macros.is_replaced(&self.head.macros, name)
     }
 
     /// Hunks that change the structure with a name: its fields, if there are such.
@@ -442,6 +480,9 @@ impl Text {
         (self.names, self.records) = (names, records);
     }
 }
+
+/// Macros that are made of macros are looked through so far.
+const NESTED: usize = 8;
 
 /// Statements of more lines are not looked through.
 const STATEMENT: usize = 80;

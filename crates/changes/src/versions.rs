@@ -7,6 +7,7 @@ use changeling_program::{File, FileId, Program};
 
 use crate::functions::Match;
 use crate::keys::hash;
+use crate::macros::Macros;
 use crate::quiet::Stripped;
 use crate::sequence::matching;
 use crate::{HunkId, Lines};
@@ -21,6 +22,7 @@ pub struct Version {
     pub hunks: HashMap<FileId, Vec<(Lines, HunkId)>>,
     /// Source files of C and C++ that are no headers.
     pub units: HashSet<FileId>,
+    pub macros: Macros,
 }
 
 impl Version {
@@ -49,6 +51,7 @@ impl Version {
         Version {
             canonical,
             lines,
+            macros: Macros::new(code.values()),
             code,
             units,
             hunks: HashMap::new(),

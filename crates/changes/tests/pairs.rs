@@ -238,6 +238,34 @@ fn a_macro_leads_to_the_code_that_uses_it() {
     assert_eq!(pair.set.quiet_hunks().count(), 0);
 }
 
+/// The macro on the line is in a hunk, but says what it said before; what it takes from another
+/// one is what was changed.
+#[test]
+fn a_macro_is_looked_for_behind_another() {
+    let base = "\
+#include <stdio.h>
+#define VERSION \"1.2\"
+#define NAME \"tool\"
+#define hello(out) \\
+  greet((out), VERSION)
+static int greet(FILE *out, const char *version) { return fprintf(out, \"%s\\n\", version); }
+int main(void) {
+  return hello(stdout) < 0;
+}
+";
+    let head = base
+        .replacen("\"1.2\"", "\"1.3\"", 1)
+        .replacen("\"tool\"", "\"tools\"", 1)
+        .replacen(
+            "#define hello(out)",
+            "#ifdef PREFIX\n#define p_hello(out) greet((out), VERSION)\n#define hello p_hello\n#else\n#define hello(out) ",
+            1,
+        )
+        .replacen("VERSION)\nstatic", "VERSION)\n#endif\nstatic", 1);
+    let pair = Pair::new(base, &head);
+    assert_eq!(pair.head_lines(pair.only()).0, 2);
+}
+
 #[test]
 fn a_table_leads_to_the_code_that_refers_to_it() {
     let pair = changed("  3, 4\n", "  3, 5\n");

@@ -238,6 +238,7 @@ pub fn stats(outcome: &Outcome, build_seconds: f64) -> results::Stats {
             "displaced",
             "discarded",
             "by_rule",
+            "audited",
             "unmatched_outputs",
             "repeated",
             "differing_inputs",

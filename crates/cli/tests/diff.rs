@@ -206,6 +206,28 @@ int main(int argc, char **) { return shop::price(argc) + shop::price(2L) + shop:
     assert!(error.contains("2 functions are called `price`"), "{error}");
 }
 
+/// Of thousands of blocks in a loop the compiler cannot find the best order in any reasonable time.
+#[test]
+fn a_switch_of_ten_thousand_cases() {
+    let room = tempfile::tempdir().expect("a room");
+    let room = room.path();
+    let mut text = String::from(
+        "#include <stdio.h>\nint main(void) {\n  int c, n = 0;\n  while ((c = getchar()) != EOF) {\n    n = n * 31 + c;\n    switch (n & 16383) {\n",
+    );
+    for k in 0..10_000 {
+        let _ = writeln!(text, "    case {k}: n ^= {}; break;", k * 7 + 1);
+    }
+    text += "    default: n++;\n    }\n  }\n  printf(\"%d\\n\", n);\n  return 0;\n}\n";
+    write(room, "old.c", &text);
+    write(room, "new.c", &text.replace("n ^= 540;", "n ^= 541;"));
+    let (code, out, error) = run(room, &["diff", "old.c", "new.c"]);
+    assert_eq!(code, Some(1), "{error}");
+    assert!(
+        out.contains("modified in main: old.c:84 → new.c:84"),
+        "{out}"
+    );
+}
+
 /// Ten thousand blocks, a loop with two entries, recursion.
 #[test]
 fn large_and_tangled_functions() {

@@ -21,6 +21,8 @@ pub struct Flip {
     pub outcome: u64,
     /// A decision that only one version takes lies before it.
     pub after_difference: bool,
+    /// Both versions have come by the same of the guide's signs, in the same order.
+    pub agrees: bool,
     /// What the guide made of the marks before it, by version.
     pub contexts: [Context; 2],
     /// What it made of all marks of the run that came this way.
@@ -63,6 +65,8 @@ pub enum Rule {
     NoLongerChanged,
     /// Changes have run before it, and nothing that can run after it looks at what they did.
     WithoutEffect,
+    /// Changes have run before it, but only decided, alike in both versions; none can any more.
+    DecidedAlike,
     /// It has no say in whether a change runs (not sound).
     NoSay,
     /// All changes have run (not sound).
@@ -95,11 +99,23 @@ pub trait Guide: Send {
         None
     }
 
+    /// Why a flip that is tried nevertheless would be given up otherwise: to see whether it would
+    /// have been right.
+    fn doubts(&self, _flip: &Flip) -> Option<Rule> {
+        None
+    }
+
     fn learn(&mut self, _run: &RunFacts<'_>) {}
 
     /// A path enters a watched block.
     fn enter(&mut self, _side: Side, context: Context, _block: u32) -> Context {
         context
+    }
+
+    /// What entering a watched block is a sign of, whichever version does it. The orders of signs
+    /// are compared.
+    fn sign(&self, _side: Side, _block: u32) -> Option<u32> {
+        None
     }
 
     /// Grows whenever earlier advice is out of date.

@@ -46,6 +46,8 @@ pub struct Step {
     pub marks: [usize; 2],
     /// What the guide makes of these marks.
     pub contexts: [Context; 2],
+    /// They are the same signs for the guide in both versions.
+    pub agrees: bool,
 }
 
 impl Step {
@@ -149,6 +151,7 @@ impl Merging<'_> {
             visits: *visits,
             marks: self.marks,
             contexts: [Context::default(); 2],
+            agrees: true,
         });
         *visits += 1;
     }

@@ -2,7 +2,7 @@
 
 use crate::frontier::{Bucket, Task};
 use crate::gap::Gap;
-use crate::guide::{Advice, Flip};
+use crate::guide::{Advice, Flip, Rule};
 use crate::merge::Owner;
 use crate::path::TestKind;
 use crate::runner::Side;
@@ -119,6 +119,9 @@ impl State {
         let Some(flip) = self.flip_at(node, at) else {
             return;
         };
+        if let Some(rule) = self.guide.doubts(&flip) {
+            self.doubt(node, at, rule);
+        }
         let (state, rule) = match self.guide.advise(&flip) {
             Advice::Try { rank, bucket } => {
                 let task = Task::Flip {
@@ -149,6 +152,16 @@ impl State {
         *self.stats.by_rule.entry(rule).or_default() += 1;
         if let Some(decision) = self.tree.decision_mut(node) {
             decision.ways[at].state = state;
+        }
+    }
+
+    /// A side would be given up by a rule: what comes of it is counted.
+    fn doubt(&mut self, node: NodeId, at: usize, rule: Rule) {
+        self.stats.audited.get_or_insert_default();
+        if let Some(decision) = self.tree.decision_mut(node)
+            && !std::mem::replace(&mut decision.ways[at].doubted, true)
+        {
+            *self.stats.by_rule.entry(rule).or_default() += 1;
         }
     }
 
@@ -216,6 +229,7 @@ impl State {
             within: decision.within,
             outcome: decision.ways[at].outcome,
             after_difference: self.tree.difference_before(node).is_some(),
+            agrees: decision.agrees,
             contexts,
             ends: ran.contexts,
             depth: decision.depth,

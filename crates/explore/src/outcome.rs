@@ -168,6 +168,9 @@ pub struct Stats {
     /// The same by the reason why.
     #[serde(default)]
     pub by_rule: BTreeMap<Rule, u64>,
+    /// What came of flips that would be discarded, if they were tried to see that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audited: Option<Audited>,
     /// Pairs whose outputs were put together in different ways.
     pub unmatched_outputs: u64,
     /// Solutions that had been run before.
@@ -185,6 +188,14 @@ pub struct Stats {
     /// Tasks left when the search ended.
     pub waiting: u64,
     pub by_bucket: BTreeMap<Bucket, BucketStats>,
+}
+
+/// Runs where rules would have given up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Audited {
+    pub runs: u64,
+    /// Those on which the versions differ: each is a fault of a rule.
+    pub differing: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

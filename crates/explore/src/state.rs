@@ -15,11 +15,12 @@ use crate::path::{self, Path, TestKind};
 use crate::runner::{Side, TracedRun};
 use crate::search::Subject;
 use crate::terms::TermError;
-use crate::tree::{Ended, Inserted, NodeId, PairState, RunId, Tree, WayState};
+use crate::tree::{Ended, Far, Inserted, NodeId, PairState, RunId, Tree, WayState};
 use crate::variation::Pool;
 use crate::{End, Observation};
 use changeling_solver::{Arena, Assignment, Bounds, Expr, Solver};
 use changeling_trace::input::Input;
+use std::cmp::Reverse;
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::hash::{Hash, Hasher};
@@ -61,6 +62,23 @@ pub(crate) struct State {
     epoch: u64,
     /// The guide has turned out to be mistaken.
     distrusted: bool,
+}
+
+/// What a guide has seen of both paths so far.
+#[derive(Default)]
+struct Signs {
+    seen: [Vec<u32>; 2],
+    /// So many are the same from the beginning.
+    same: usize,
+}
+
+impl Signs {
+    fn agree(&mut self) -> bool {
+        let [base, head] = &self.seen;
+        let rest = base[self.same..].iter().zip(&head[self.same..]);
+        self.same += rest.take_while(|(base, head)| base == head).count();
+        self.same == base.len().max(head.len())
+    }
 }
 
 /// How many inputs are tried where different values keep printing alike.
@@ -281,6 +299,11 @@ impl State {
                 &runs.each_ref().map(|r| &r.observation),
             )?;
         }
+        if inserted.doubted {
+            let audited = self.stats.audited.get_or_insert_default();
+            audited.runs += 1;
+            audited.differing += u64::from(differs);
+        }
         let coverage = [runs[0].trace.coverage, runs[1].trace.coverage];
         // What this run has reached need not be aimed at any more.
         self.guide.learn(&RunFacts {
@@ -309,7 +332,23 @@ impl State {
             self.take_back();
         }
         let when = self.guide.epoch();
-        let furthest = self.tree.came_far(inserted.end, run, progress, when);
+        let (guide, corpus) = (&mut self.guide, &self.corpus);
+        let far = |run: RunId, left: u32| {
+            let streams = &corpus[run.0 as usize].input.streams;
+            let length = streams.iter().map(|stream| stream.bytes.len()).sum();
+            Far {
+                left,
+                length: Reverse(length),
+            }
+        };
+        let judge = |run: RunId| {
+            let ran = &corpus[run.0 as usize];
+            let left = [ran.contexts, ran.furthest].map(|contexts| guide.progress(contexts));
+            far(run, left[0].min(left[1]))
+        };
+        let furthest = self
+            .tree
+            .came_far(inserted.end, run, far(run, progress), when, judge);
         if furthest || when != self.epoch {
             self.epoch = when;
             self.rank_again();
@@ -328,13 +367,15 @@ impl State {
         let mut furthest = contexts;
         let mut passed = [0; 2];
         let mut progress = u32::MAX;
+        let mut signs = Signs::default();
         let guide = &mut self.guide;
-        let mut pass = |until: [usize; 2], contexts: &mut [Context; 2]| {
+        let mut pass = |until: [usize; 2], contexts: &mut [Context; 2], signs: &mut Signs| {
             for side in Side::BOTH {
                 let at = side.index();
                 while passed[at] < until[at] {
                     let mark = paths[at].marks[passed[at]];
                     contexts[at] = guide.enter(side, contexts[at], mark.block);
+                    signs.seen[at].extend(guide.sign(side, mark.block));
                     passed[at] += 1;
                     let now = guide.progress(*contexts);
                     if now < progress {
@@ -344,10 +385,12 @@ impl State {
             }
         };
         for step in steps {
-            pass(step.marks, &mut contexts);
+            pass(step.marks, &mut contexts, &mut signs);
             step.contexts = contexts;
+            step.agrees = signs.agree();
         }
-        pass(paths.map(|path| path.marks.len()), &mut contexts);
+        let all = paths.map(|path| path.marks.len());
+        pass(all, &mut contexts, &mut signs);
         (contexts, furthest, progress)
     }
 

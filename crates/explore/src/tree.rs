@@ -8,6 +8,7 @@ use crate::runner::Side;
 use crate::terms::TermError;
 use changeling_solver::{Arena, Assignment, Expr};
 use changeling_trace::sites::SiteTable;
+use std::cmp::Reverse;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(u32);
@@ -35,11 +36,28 @@ struct Node {
     difference: Option<(NodeId, u32)>,
     /// Behind a way that was discarded and yet taken.
     discarded: bool,
+    /// Behind one that a guide would give up.
+    doubted: bool,
     depth: u32,
     /// How far `run` came, and when that was judged.
-    progress: (u64, u32),
+    progress: (u64, Far),
     decision: Option<Box<Decision>>,
     ended: Option<Ended>,
+}
+
+/// How far a run came; smaller is further. Of those that came as far, the one with more input has more
+/// to go on with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Far {
+    pub left: u32,
+    pub length: Reverse<usize>,
+}
+
+impl Far {
+    const NOWHERE: Far = Far {
+        left: u32::MAX,
+        length: Reverse(0),
+    };
 }
 
 /// A pair of complete paths.
@@ -74,6 +92,8 @@ pub struct Decision {
     pub caller: u32,
     pub within: [u32; 2],
     pub contexts: [Context; 2],
+    /// The guide has seen the same signs in both versions before it.
+    pub agrees: bool,
     /// Number of decisions before it.
     pub depth: u32,
     /// How many of them were made at the same place.
@@ -91,6 +111,8 @@ pub struct Way {
     pub outcome: u64,
     pub held: Expr,
     pub state: WayState,
+    /// A guide would give it up, but that is to be seen.
+    pub doubted: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,6 +147,8 @@ pub struct Inserted {
     pub inconsistent: bool,
     /// The run went where a guide is certain that no difference can come from.
     pub discarded: bool,
+    /// It went where one would have given up.
+    pub doubted: bool,
 }
 
 /// Conditions with more operators and operands than this are all alike.
@@ -141,8 +165,9 @@ impl Tree {
             run: RunId(0),
             difference: None,
             discarded: false,
+            doubted: false,
             depth: 0,
-            progress: (0, u32::MAX),
+            progress: (0, Far::NOWHERE),
             decision: None,
             ended: None,
         };
@@ -223,14 +248,30 @@ impl Tree {
     }
 
     /// A run that ended at `end` came far: from now on it stands for all nodes on its way
-    /// where none came further. `when` it was judged counts too: later judgements replace
-    /// earlier ones. Whether it is the furthest of all.
-    pub fn came_far(&mut self, end: NodeId, run: RunId, progress: u32, when: u64) -> bool {
+    /// where none came further. If that was judged before `when`, those that stood there are judged
+    /// again: what comes later is not better for it. Whether it is the furthest of all.
+    pub fn came_far(
+        &mut self,
+        end: NodeId,
+        run: RunId,
+        progress: Far,
+        when: u64,
+        mut judge: impl FnMut(RunId) -> Far,
+    ) -> bool {
+        if progress.left == u32::MAX {
+            return false;
+        }
         let mut current = end;
         loop {
             let node = &mut self.nodes[current.0 as usize];
-            let (judged, furthest) = node.progress;
-            if judged == when && furthest <= progress {
+            if node.progress.0 != when {
+                let furthest = match node.run == run {
+                    true => Far::NOWHERE,
+                    false => judge(node.run),
+                };
+                node.progress = (when, furthest);
+            }
+            if node.progress.1 <= progress && node.run != run {
                 return false;
             }
             node.progress = (when, progress);
@@ -245,7 +286,7 @@ impl Tree {
     /// The run that came furthest, if that was judged.
     pub fn furthest(&self) -> Option<RunId> {
         let root = self.node(Tree::ROOT);
-        (root.progress.1 != u32::MAX).then_some(root.run)
+        (root.progress.1.left != u32::MAX).then_some(root.run)
     }
 
     /// What the version `side` went on to decide on the way from `node` down to
@@ -336,6 +377,7 @@ impl Tree {
             is_news: false,
             inconsistent: false,
             discarded: false,
+            doubted: false,
         };
         let mut node = Tree::ROOT;
         let mut steps = steps.iter().peekable();
@@ -370,6 +412,7 @@ impl Tree {
         }
         inserted.end = node;
         inserted.discarded = self.node(node).discarded;
+        inserted.doubted = self.node(node).doubted;
         inserted.is_new = self.node(node).ended.is_none();
         Ok(inserted)
     }
@@ -431,6 +474,7 @@ impl Tree {
             outcome,
             held,
             state: WayState::Open,
+            doubted: false,
         });
         decision.ways.len() - 1
     }
@@ -462,6 +506,7 @@ impl Tree {
                 outcome,
                 held,
                 state,
+                doubted: false,
             }
         };
         self.nodes[node.0 as usize].decision = Some(Box::new(Decision {
@@ -471,6 +516,7 @@ impl Tree {
             caller: step.test.caller,
             within: step.within,
             contexts: step.contexts,
+            agrees: step.agrees,
             depth: self.node(node).depth,
             visits: step.visits,
             shape: arena.shape(step.test.subject, TELLING).unwrap_or(0),
@@ -490,7 +536,12 @@ impl Tree {
     ) -> NodeId {
         let before = self.node(node).difference;
         let decision = self.decision(node).expect("the node has a decision");
-        let Way { held, state, .. } = decision.ways[way];
+        let Way {
+            held,
+            state,
+            doubted,
+            ..
+        } = decision.ways[way];
         if let WayState::Taken(child) = state {
             return child;
         }
@@ -499,6 +550,7 @@ impl Tree {
             Owner::One(_) => Some((node, way as u32)),
         };
         let discarded = self.node(node).discarded || state == WayState::Discarded;
+        let doubted = self.node(node).doubted || doubted;
         let depth = self.node(node).depth + 1;
         let child = NodeId(u32::try_from(self.nodes.len()).expect("fewer than 2^32 nodes"));
         self.nodes.push(Node {
@@ -508,8 +560,9 @@ impl Tree {
             run,
             difference,
             discarded,
+            doubted,
             depth,
-            progress: (0, u32::MAX),
+            progress: (0, Far::NOWHERE),
             decision: None,
             ended: None,
         });

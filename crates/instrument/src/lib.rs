@@ -26,6 +26,8 @@ mod values;
 pub use error::InstrumentError;
 pub use sites::demangled;
 
+use changeling_trace::sites::SiteTable;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -74,7 +76,7 @@ pub fn instrument(
     let runtime = directory.join("runtime.o");
     write(&runtime, RUNTIME)?;
     let path = directory.join("traced");
-    link_binary(&traced, &runtime, &path, link)?;
+    link_binary(&traced, &runtime, &path, is_huge(&table), link)?;
     for part in [&traced, &runtime] {
         std::fs::remove_file(part).map_err(|source| InstrumentError::Write {
             path: part.clone(),
@@ -84,14 +86,30 @@ pub fn instrument(
     Ok(TracedBinary { path, sites })
 }
 
+/// Whether a function has so many blocks that the compiler would take minutes to put them into a good
+/// order. Traced code has several times as many.
+fn is_huge(table: &SiteTable) -> bool {
+    const HUGE: u32 = 1000;
+    let mut counts = HashMap::new();
+    for block in &table.blocks {
+        *counts.entry(block.function).or_insert(0u32) += 1;
+    }
+    counts.into_values().any(|count| count > HUGE)
+}
+
 /// Clang generates the code, because it alone sets up static constructors the
 /// way today's C library runs them.
 fn link_binary(
     traced: &Path,
     runtime: &Path,
     to: &Path,
+    huge: bool,
     link: &[String],
 ) -> Result<(), InstrumentError> {
+    let how: &[&str] = match huge {
+        true => &["-mllvm", "-disable-block-placement"],
+        false => &[],
+    };
     let output = Command::new(CLANG)
         .args([
             "-O1",
@@ -100,6 +118,7 @@ fn link_binary(
             "-fPIE",
             "-Wno-override-module",
         ])
+        .args(how)
         .args(["-fuse-ld=lld", "-pie", "-o"])
         .arg(to)
         .arg(traced)

@@ -1,5 +1,6 @@
 //! `changeling reach`: an input that executes a line or a function.
 
+use super::run::load_seeds;
 use crate::exit::Code;
 use crate::failure::Failure;
 use crate::functions::find;
@@ -18,10 +19,11 @@ use changeling_explore::guides::{Log, Survey, survey};
 use changeling_explore::normalise::Normaliser;
 use changeling_explore::outcome::Silence;
 use changeling_explore::search::{Search, Subject};
-use changeling_program::{Program, Site};
+use changeling_program::{FileId, Program, Site};
 use changeling_report::results::InputView;
 use changeling_report::{streams, view};
 use changeling_trace::input::Input;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -64,6 +66,10 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
     }
     drop(graphs);
     let shape = settings.input.shape(versions[1].built.harness)?;
+    let (inputs, warnings) = load_seeds(&settings, &shape)?;
+    for warning in warnings {
+        eprintln!("warning: {warning}");
+    }
     // One version is compared with itself: nothing has changed, and only the aim counts.
     let changes: ChangeSet = compare(&program, &program, &Sources::default());
     let surveyed = survey(&Survey {
@@ -106,7 +112,7 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
             sites: tables,
             normaliser: Normaliser::standard(),
         },
-        inputs: Vec::new(),
+        inputs,
         guide: Box::new(surveyed.guide),
         settings: changeling_explore::search::Settings {
             seed: settings.random_seed,
@@ -224,11 +230,29 @@ fn no_line(program: &Program, file: &str, line: u32) -> Failure {
     let near = own
         .map(|place| place.line)
         .min_by_key(|own| own.abs_diff(line));
-    Failure {
-        help: Some(match near {
-            Some(near) => format!("the nearest line with code is {file}:{near}"),
-            None => "name a source file of the program".into(),
-        }),
-        ..usage(&format!("there is no code at {file}:{line}"))
+    match near {
+        Some(near) => Failure {
+            help: Some(format!("the nearest line with code is {file}:{near}")),
+            ..usage(&format!("there is no code at {file}:{line}"))
+        },
+        None => Failure {
+            help: Some(format!("files with code: {}", files(program).join(", "))),
+            ..usage(&format!("no code of the program comes from {file}"))
+        },
     }
+}
+
+/// Names of files that the program's code comes from; not all, if there are many.
+fn files(program: &Program) -> Vec<String> {
+    const MOST: usize = 8;
+    let places = program.sites().filter_map(|site| program.place(site));
+    let ids: BTreeSet<FileId> = places.map(|place| place.file).collect();
+    let names = ids.into_iter().map(|id| program.file(id).path());
+    let names = names.map(|path| source_name(&path.display().to_string()));
+    let mut names: Vec<String> = names.collect::<BTreeSet<String>>().into_iter().collect();
+    if names.len() > MOST {
+        names.truncate(MOST);
+        names.push("…".into());
+    }
+    names
 }

@@ -231,7 +231,10 @@ fn list(sides: &[Named; 2], settings: &Settings) -> Result<Code, Failure> {
 }
 
 /// The inputs to start from, and what is to be said about them.
-fn load_seeds(settings: &Settings, shape: &Input) -> Result<(Vec<Input>, Vec<String>), Failure> {
+pub fn load_seeds(
+    settings: &Settings,
+    shape: &Input,
+) -> Result<(Vec<Input>, Vec<String>), Failure> {
     let mut inputs = Vec::new();
     let mut warnings = Vec::new();
     for path in &settings.seeds {

@@ -225,6 +225,65 @@ fn one_run_is_no_proof() {
     assert_eq!(ended, Some(0), "{rules}");
     assert_eq!(rules["not-infected"], 1);
     assert_eq!(code("all").0, Some(1));
+    // The pair of paths on which nothing can differ is closed; the flip on its way is not.
+    let stats = &room.results()["stats"];
+    assert_eq!(stats["equal_pairs"], 1, "{stats}");
+}
+
+/// What was changed only decides: where both versions have decided alike they are alike.
+#[test]
+fn what_was_decided_alike_is_pruned() {
+    let room = Room::new();
+    let text = |limit: &str| {
+        format!(
+            "#include <stdio.h>\nint main(void) {{ unsigned char in[3];\n\
+             if (fread(in, 1, 3, stdin) != 3) return 9;\n\
+             if (in[0] {limit}) puts(\"small\"); else puts(\"large\");\n\
+             if (in[1] == 'x') {{ if (in[2] > 7) puts(\"yes\"); else puts(\"no\"); return 1; }}\n\
+             return 0; }}\n"
+        )
+    };
+    room.write("old.c", text("< 10"));
+    room.write("new.c", text("<= 10"));
+    room.write("seed", "\0ab");
+    let search = |guide: &str| {
+        let arguments = [
+            "run", "old.c", "new.c", "--jobs", "1", "--stdin", "3", "--seed", "seed", "--guide",
+            guide,
+        ];
+        let said = room.changeling(&arguments);
+        assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+        room.results()
+    };
+    let groups = |results: &Value| results["differences"].as_array().unwrap().len();
+    let (pruned, whole) = (search("prune"), search("none"));
+    let stats = &pruned["stats"];
+    assert_eq!(stats["by_rule"]["decided-alike"], 2, "{stats}");
+    assert!(stats["runs"].as_u64() < whole["stats"]["runs"].as_u64());
+    assert_eq!(groups(&pruned), groups(&whole));
+}
+
+/// What pruning would give up is tried, and nothing there differs.
+#[test]
+fn an_audit_tries_what_would_be_pruned() {
+    let room = Room::new();
+    for name in ["q1", "q1-constant", "q9", "t5", "b1"] {
+        let expected = expectations(&fixture(&format!("oracles/{name}/expect.toml")));
+        let size = expected["inputs"]["stdin"].to_string();
+        let folder = fixture(&format!("oracles/{name}"));
+        let version = |file: &str| folder.join(file).display().to_string();
+        let (old, new) = (version("old.c"), version("new.c"));
+        let said = room.changeling(&[
+            "run", &old, &new, "--jobs", "1", "--stdin", &size, "--guide", "audit", "--runs", "60",
+        ]);
+        assert_eq!(said.code, Some(1), "{name}: {}{}", said.stdout, said.stderr);
+        let stats = room.results()["stats"].clone();
+        let count = |key: &str| stats["audited"][key].as_u64();
+        assert_eq!(count("differing").unwrap_or(0), 0, "{name}: {stats}");
+        if name == "q1" {
+            assert!(count("runs") > Some(0), "{stats}");
+        }
+    }
 }
 
 /// What a change computed is forgotten where the input is refused.
@@ -309,10 +368,72 @@ fn reach_finds_an_input_for_a_line_or_says_why_not() {
         "{}",
         said.stderr
     );
-    let said = reach("program.c:400");
+    // A line behind the last one, and one without code.
+    for (target, near) in [("program.c:400", 12), ("program.c:1", 2)] {
+        let said = reach(target);
+        assert_eq!(said.code, Some(2));
+        let help = format!("the nearest line with code is program.c:{near}");
+        assert!(said.stderr.contains(&help), "{}", said.stderr);
+    }
+    let said = reach("porgram.c:9");
+    assert_eq!(said.code, Some(2));
     assert!(
-        said.stderr.contains("nearest line with code is program.c:"),
+        said.stderr.contains("files with code: program.c"),
         "{}",
         said.stderr
     );
+    let said = room.changeling(&["reach", "main", "nothing.c"]);
+    assert_ne!(said.code, Some(0));
+    assert!(said.stderr.contains("nothing.c"), "{}", said.stderr);
+    // Inputs that exist are run first.
+    room.write("seed", "xyx");
+    let cache = cache().display().to_string();
+    let said = room.changeling(&[
+        "reach",
+        "program.c:9",
+        "program.c",
+        "--stdin",
+        "3",
+        "--seed",
+        "seed",
+        "--cache",
+        &cache,
+    ]);
+    assert!(
+        said.stdout.contains("reached in 1 runs"),
+        "{}{}",
+        said.stdout,
+        said.stderr
+    );
+}
+
+/// Code that nothing calls, recursion, a loop with two entries, and versions that share no more than
+/// `main`.
+#[test]
+fn unusual_programs_are_searched() {
+    let room = Room::new();
+    let text = "#include <stdio.h>\n\
+        int spare(int x) { return x + 1; }\n\
+        static int depth(int c) { return c == '(' ? 1 + depth(getchar()) : 0; }\n\
+        static int tangled(int n) {\n\
+        if (n & 1) goto middle;\n\
+        top: n--; if (n < 0) return n;\n\
+        middle: n -= 2; if (n > 0) goto top;\n\
+        return n; }\n\
+        int main(void) { printf(\"%d\\n\", tangled(depth(getchar()))); return 0; }\n";
+    room.write("old.c", text);
+    let search = |new: &str, text: &str| {
+        room.write(new, text);
+        room.changeling(&["run", "old.c", new, "--stdin", "4", "--jobs", "1"])
+    };
+    let said = search("spare.c", &text.replace("x + 1", "x + 2"));
+    assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
+    let results = room.results();
+    let warnings = results["warnings"].to_string();
+    assert!(warnings.contains("no input can reach"), "{warnings}");
+    let said = search("tangled.c", &text.replace("n -= 2", "n -= 3"));
+    assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+    let other = "#include <stdio.h>\nint main(void) { puts(\"other\"); return 0; }\n";
+    let said = search("other.c", other);
+    assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
 }

@@ -11,6 +11,8 @@ pub enum Part {
     Correlation,
     /// Rules as published that look at one run only; they lose differences.
     OneRun,
+    /// What would be pruned is tried all the same, and counted.
+    Audit,
 }
 
 /// An order of flips to compare the guides with.
@@ -42,8 +44,8 @@ const PARTS: [(&str, Part); 6] = [
     ("correlation", Part::Correlation),
 ];
 
-/// Not one of `all`: only to compare with.
-const ONE_RUN: (&str, Part) = ("express", Part::OneRun);
+/// Not among `all`: to compare with, and to check.
+const OTHERS: [(&str, Part); 2] = [("express", Part::OneRun), ("audit", Part::Audit)];
 
 const ORDERS: [(&str, Order); 6] = [
     ("dfs", Order::DepthFirst),
@@ -87,7 +89,7 @@ impl Choice {
         let names = list.split(',').map(str::trim);
         let mut empty = None;
         for name in names.filter(|name| !name.is_empty()) {
-            let mut parts = PARTS.iter().chain([&ONE_RUN]);
+            let mut parts = PARTS.iter().chain(&OTHERS);
             if let Some((_, part)) = parts.find(|(known, _)| *known == name) {
                 choice.parts.push(*part);
             } else if let Some((_, order)) = ORDERS.iter().find(|(known, _)| *known == name) {
@@ -116,8 +118,9 @@ impl Choice {
     pub fn names() -> Vec<&'static str> {
         let parts = PARTS.iter().map(|(name, _)| *name);
         let orders = ORDERS.iter().map(|(name, _)| *name);
-        let others = ["all", "none", ONE_RUN.0];
-        parts.chain(others).chain(orders).collect()
+        let others = OTHERS.iter().map(|(name, _)| *name);
+        let all = parts.chain(["all", "none"]);
+        all.chain(others).chain(orders).collect()
     }
 
     /// Whether changes are aimed at.
@@ -137,7 +140,7 @@ impl Choice {
 
 impl std::fmt::Display for Choice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let parts = PARTS.iter().chain([&ONE_RUN]);
+        let parts = PARTS.iter().chain(&OTHERS);
         let parts = parts.filter(|(_, part)| self.has(*part));
         let orders = ORDERS
             .iter()
@@ -171,6 +174,8 @@ mod tests {
         let literal = Choice::parse("coverage,express").unwrap();
         assert_eq!(literal.to_string(), "express,coverage");
         assert!(!Choice::default().has(Part::OneRun));
+        assert_eq!(Choice::parse("audit").unwrap().to_string(), "audit");
+        assert!(!Choice::default().has(Part::Audit));
         assert!(Choice::parse("dfs,bfs").is_err());
         assert!(Choice::parse("none,reach").is_err());
     }

@@ -1,5 +1,6 @@
 //! The guide that a search asks, made of the parts that were chosen.
 
+use super::agreement::Agreement;
 use super::branches::Tests;
 use super::chains::Chains;
 use super::choice::{Choice, Part};
@@ -11,7 +12,7 @@ use super::plan::{GoalId, Key, Place, Plan, Situation, UNPLANNED};
 use super::prune::Horizon;
 use super::situations::Situations;
 use crate::frontier::{Bucket, Random};
-use crate::guide::{Advice, Context, Flip, Guide, RunFacts};
+use crate::guide::{Advice, Context, Flip, Guide, Rule, RunFacts};
 use crate::merge::Owner;
 use crate::novelty::NEWS;
 use crate::path::TestKind;
@@ -31,6 +32,8 @@ pub struct Tables {
     pub partners: Vec<u32>,
     /// What can be given up may be: the changes are known to be all there is.
     pub complete: bool,
+    /// If changes do nothing but decide.
+    pub agreement: Option<Agreement>,
 }
 
 /// What is known about one version.
@@ -129,6 +132,7 @@ pub struct Guided {
     /// What is known about branches from runs.
     tests: [Tests; 2],
     prunes: bool,
+    audits: bool,
     /// Something happened that the changes do not explain.
     pub(super) mistaken: bool,
 }
@@ -151,7 +155,8 @@ impl Guided {
         sides.retain(|at| aims && choice.order.is_none() && aim(at) == Aim::Side);
         // The others are looked for once a change has run.
         missing.retain(|at| aims && aim(at) == Aim::Change);
-        let prunes = choice.has(Part::Prune) && tables.complete;
+        let audits = choice.has(Part::Audit) && tables.complete;
+        let prunes = choice.has(Part::Prune) && tables.complete && !audits;
         let tests = tables.sides.each_ref().map(|side| Tests::new(&side.plan));
         Guided {
             spent: vec![0; tables.targets.len()],
@@ -175,6 +180,7 @@ impl Guided {
             nearest: u32::MAX,
             tests,
             prunes,
+            audits,
             mistaken: false,
         }
     }
@@ -396,6 +402,10 @@ impl Guide for Guided {
         Some((Bucket::Reach, rank.min(LATER - 1)))
     }
 
+    fn doubts(&self, flip: &Flip) -> Option<Rule> {
+        self.audits.then(|| self.irrelevant(flip)).flatten()
+    }
+
     fn learn(&mut self, run: &RunFacts<'_>) {
         self.continued.clear();
         let entered = self.entered_change(run.contexts);
@@ -437,6 +447,11 @@ impl Guide for Guided {
     fn enter(&mut self, side: Side, context: Context, block: u32) -> Context {
         let table = &self.tables.sides[side.index()];
         self.contexts[side.index()].enter(&table.plan, &table.meaning, context, block)
+    }
+
+    fn sign(&self, side: Side, block: u32) -> Option<u32> {
+        let agreement = self.tables.agreement.as_ref()?;
+        agreement.sides[side.index()].get(&block).copied()
     }
 
     fn epoch(&self) -> u64 {

@@ -2,6 +2,7 @@
 //! programs and kept in plain tables; what they say is an order of flips, and which of
 //! them cannot bring anything.
 
+mod agreement;
 mod branches;
 mod chains;
 pub mod choice;

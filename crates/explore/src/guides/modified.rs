@@ -92,7 +92,8 @@ impl Pair<'_> {
         same.any(|(other_value, _)| self.same_value(side, value, *other_value))
     }
 
-    fn same_value(&self, side: Side, own: Value, other: Value) -> bool {
+    /// Whether a value of a version is the same as one of the other.
+    pub fn same_value(&self, side: Side, own: Value, other: Value) -> bool {
         let [program, other_program] = [side, side.other()].map(|s| self.programs[s.index()]);
         match (own, other) {
             (Value::Result(own), Value::Result(other)) => self.partner(side, own) == Some(other),

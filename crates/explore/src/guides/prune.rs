@@ -4,7 +4,9 @@
 //!
 //! - nothing that was changed has run before the branch, or
 //! - nothing that can run after it depends on what was changed, and of what can have run before only
-//!   computations do: no decision, no call out of the program, no access of memory that could fail.
+//!   computations do: no decision, no call out of the program, no access of memory that could fail, or
+//! - what was changed only decides, both versions have decided alike, and no such decision can follow
+//!   (see `agreement`).
 //!
 //! Then both versions do the same. What can run follows calls and returns in pairs
 //! (`analysis::reach`), what depends on what is the forward slice (`analysis::slice`).
@@ -31,8 +33,18 @@ pub struct Horizon {
 struct Sides {
     /// A change can have run before.
     before: bool,
-    /// For each side: a change can run after it; what changes did is forgotten.
-    after: Vec<(bool, bool)>,
+    after: Vec<Beyond>,
+}
+
+/// What can be said about what comes after a side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Beyond {
+    /// A change can run.
+    changed: bool,
+    /// What changes did is forgotten.
+    forgets: bool,
+    /// No decision that rests on a change can follow.
+    settled: bool,
 }
 
 /// What can be said about a side.
@@ -42,19 +54,24 @@ pub struct Outlook {
     pub after: bool,
     /// Nobody has seen what changes did before, and nobody will.
     pub forgets: bool,
+    /// Changes only decide, and have done so for the last time.
+    pub settled: bool,
 }
 
 impl Horizon {
     /// `changed`: the sites of the version that make a difference; `modified`: all that
-    /// were modified; `affected`: all that depends on those.
+    /// were modified; `affected`: all that depends on those; `deciding`: all that rests on them, if
+    /// they only decide.
     pub fn new(
         facts: &Facts<'_>,
         changed: &[Site],
         modified: &[Site],
         affected: &BTreeSet<Site>,
+        deciding: Option<&[Site]>,
     ) -> Horizon {
         let (program, graphs) = (facts.program, facts.graphs);
         let reach = Reach::new(program, graphs, changed);
+        let deciding = deciding.map(|sites| Reach::new(program, graphs, sites));
         let effects = Effects::new(facts, modified, affected);
         let mut horizon = Horizon::default();
         for site in program.sites() {
@@ -64,21 +81,26 @@ impl Horizon {
                 let sides = 0..instruction.successors().len();
                 let hidden = effects.are_hidden_before(facts, site);
                 let after = sides.map(|side| {
-                    let after = reach.can_follow(program, graphs, site, side);
-                    let read = || effects.affected.can_follow(program, graphs, site, side);
-                    (after, hidden && !read())
+                    let changed = reach.can_follow(program, graphs, site, side);
+                    let follows = |reach: &Reach| reach.can_follow(program, graphs, site, side);
+                    Beyond {
+                        changed,
+                        forgets: hidden && !follows(&effects.affected),
+                        settled: deciding.as_ref().is_some_and(|reach| !follows(reach)),
+                    }
                 });
                 let after = after.collect();
                 horizon.branches.insert(site.0, Sides { before, after });
             } else {
                 let after = reach.can_follow_site(program, graphs, site);
                 if !after {
-                    let read = || effects.affected.can_follow_site(program, graphs, site);
-                    let forgets = effects.are_hidden_before(facts, site) && !read();
+                    let follows = |reach: &Reach| reach.can_follow_site(program, graphs, site);
+                    let hidden = effects.are_hidden_before(facts, site);
                     let outlook = Outlook {
                         before,
                         after,
-                        forgets,
+                        forgets: hidden && !follows(&effects.affected),
+                        settled: deciding.as_ref().is_some_and(|reach| !follows(reach)),
                     };
                     horizon.places.insert(site.0, outlook);
                 }
@@ -95,11 +117,12 @@ impl Horizon {
         let Some(sides) = self.branches.get(&place.site) else {
             return self.places.get(&place.site).copied();
         };
-        let &(after, forgets) = sides.after.get(place.side? as usize)?;
+        let beyond = sides.after.get(place.side? as usize)?;
         Some(Outlook {
             before: sides.before,
-            after,
-            forgets,
+            after: beyond.changed,
+            forgets: beyond.forgets,
+            settled: beyond.settled,
         })
     }
 }
@@ -144,13 +167,12 @@ impl Effects {
 /// Whether an instruction that depends on changes only computes: it cannot fail, leads nowhere else
 /// and shows nothing.
 fn is_hidden(instruction: &Instruction, modified: bool, depends: impl Fn(&Value) -> bool) -> bool {
-    use BinaryOp::{SDiv, SRem, UDiv, URem};
     let address = |position: usize| {
         let operand = instruction.operands.get(position);
         !modified && operand.is_some_and(|value| !depends(value))
     };
     match &instruction.operation {
-        Operation::Binary(operation, _) => !matches!(operation, SDiv | SRem | UDiv | URem),
+        Operation::Binary(operation, _) => !divides(*operation),
         Operation::Negate
         | Operation::Compare(_)
         | Operation::Cast(_)
@@ -171,6 +193,12 @@ fn is_hidden(instruction: &Instruction, modified: bool, depends: impl Fn(&Value)
     }
 }
 
+/// Whether an operation can fail.
+pub(super) fn divides(operation: BinaryOp) -> bool {
+    use BinaryOp::{SDiv, SRem, UDiv, URem};
+    matches!(operation, SDiv | SRem | UDiv | URem)
+}
+
 /// A call of something that is not part of the program may do anything with what it is given.
 pub(super) fn calls_out(facts: &Facts<'_>, site: Site) -> bool {
     let Some(call) = facts.program.instruction(site).call() else {
@@ -184,10 +212,10 @@ pub(super) fn calls_out(facts: &Facts<'_>, site: Site) -> bool {
 
 impl Guided {
     /// Whether no difference can come from a flip: nothing that was changed can run after it, in
-    /// either version, and nothing has run before it, or at least nothing looks at what it did.
+    /// either version, and nothing has run before it, or at least nothing looks at what it did, or it
+    /// did nothing.
     pub(super) fn irrelevant(&self, flip: &Flip) -> Option<Rule> {
-        // Where only one version decides, or has decided, the versions are not alike.
-        if flip.owner != Owner::Both || flip.after_difference || self.mistaken {
+        if flip.owner != Owner::Both || self.mistaken {
             return None;
         }
         let [base, head] = flip.sites;
@@ -201,7 +229,7 @@ impl Guided {
             return None;
         }
         let entered = self.entered_change(flip.contexts);
-        let mut before = false;
+        let (mut before, mut forgets, mut settled) = (false, true, true);
         for side in Side::BOTH {
             let mut place = self.place(side, flip)?;
             if side == Side::Head && flip.caller != 0 {
@@ -212,15 +240,20 @@ impl Guided {
                 place.caller = partner;
             }
             let outlook = self.tables.sides[side.index()].horizon.outlook(place)?;
-            if outlook.after || entered && !outlook.forgets {
+            if outlook.after {
                 return None;
             }
             before |= outlook.before;
+            forgets &= outlook.forgets;
+            settled &= outlook.settled;
         }
-        Some(match (entered, before) {
-            (true, _) => Rule::WithoutEffect,
-            (false, true) => Rule::NoLongerChanged,
-            (false, false) => Rule::NeverChanged,
-        })
+        // Where only one version has decided, the versions are not alike, unless that was changed.
+        match (entered, flip.after_difference) {
+            (false, false) if before => Some(Rule::NoLongerChanged),
+            (false, false) => Some(Rule::NeverChanged),
+            (true, false) if forgets => Some(Rule::WithoutEffect),
+            (true, _) if settled && flip.agrees => Some(Rule::DecidedAlike),
+            _ => None,
+        }
     }
 }

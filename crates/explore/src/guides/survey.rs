@@ -1,6 +1,7 @@
 //! Works out what the guides need to know, from two programs and what changed between
 //! them.
 
+use super::agreement::Agreement;
 use super::chains::Chains;
 use super::choice::{Choice, Part};
 use super::context::Meaning;
@@ -86,7 +87,8 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
         Vec::new()
     };
     let parts = &survey.choice;
-    let prunes = parts.has(Part::Prune) || parts.has(Part::OneRun);
+    let prunes = [Part::Prune, Part::OneRun, Part::Audit];
+    let prunes = prunes.into_iter().any(|part| parts.has(part));
     let mut affected = [BTreeSet::new(), BTreeSet::new()];
     if prunes || parts.has(Part::Subgoals) {
         for side in Side::BOTH {
@@ -96,6 +98,7 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
             affected[side.index()] = slicer.forward(&pair.all_modified(side));
         }
     }
+    let agreement = prunes.then(|| Agreement::new(&facts, &pair)).flatten();
     for side in Side::BOTH {
         let at = side.index();
         let program = survey.programs[at];
@@ -224,6 +227,8 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
         let meaning = meaning(facts, &pair, side, &chains);
         let mut watched: Vec<u32> = plan.effects.keys().copied().collect();
         watched.extend(meaning.changed.iter().chain(meaning.nodes.keys()));
+        let signs = agreement.as_ref().map(|agreement| &agreement.sides[at]);
+        watched.extend(signs.into_iter().flat_map(|signs| signs.keys()));
         watched.sort_unstable();
         watched.dedup();
         let slices = if survey.choice.has(Part::Correlation) {
@@ -237,7 +242,9 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
                 .flat_map(|change| pair.effective(change, side))
                 .collect();
             facts.check_time()?;
-            Horizon::new(facts, &changed, &pair.all_modified(side), &affected[at])
+            let deciding = agreement.as_ref().map(|agreement| &agreement.sites[at][..]);
+            let modified = pair.all_modified(side);
+            Horizon::new(facts, &changed, &modified, &affected[at], deciding)
         } else {
             Horizon::default()
         };
@@ -270,6 +277,7 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
         partings: both.map(|(base, head)| [base, head]).collect(),
         partners: partners(&pair),
         complete: survey.complete && pair.is_complete(),
+        agreement,
     };
     Ok(Surveyed {
         guide: Guided::new(tables, survey.choice.clone(), survey.seed),
