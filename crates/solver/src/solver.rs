@@ -223,7 +223,9 @@ impl Solver {
             bounds: query.bounds,
             deadline,
         };
+        let before = self.trial.work + self.embedded.work;
         let verdict = self.chain(arena, &task);
+        self.statistics.work += self.trial.work + self.embedded.work - before;
         match verdict {
             Verdict::Unknown(reason) => Answer::Unknown(reason),
             Verdict::Unsat(core) => {
@@ -288,7 +290,6 @@ impl Solver {
             let answer = timed(&mut statistics.embedded, || {
                 self.embedded.attempt(arena, trial, task)
             });
-            statistics.work = self.embedded.work;
             verdict = answer.unwrap_or(Verdict::Unknown(Reason::Float));
             if matches!(verdict, Verdict::Unknown(Reason::Postponed)) {
                 return verdict;

@@ -20,8 +20,8 @@ pub struct Statistics {
     pub reuse: Share,
     pub values: Share,
     pub embedded: Share,
-    /// What the embedded solver did, in clauses looked at: the same for the same
-    /// questions, unlike its time.
+    /// What was done to answer, in clauses looked at, expressions computed and what gates cost to
+    /// make: the same for the same questions, unlike the time.
     pub work: u64,
     pub external: Share,
     /// Checks of models by the reference evaluator.

@@ -38,6 +38,9 @@ const HURRIED_WORK: u64 = 300_000;
 /// What a hard question counts for, besides what was done to find out that it is.
 const HARD: u64 = 10_000_000;
 
+/// What it costs to make a gate, or the clauses of one, in clauses looked at.
+const GATE: u64 = 8;
+
 pub(crate) struct Embedded {
     blaster: Blaster,
     quick: Quickly,
@@ -46,7 +49,7 @@ pub(crate) struct Embedded {
     clock: u64,
     /// Variables of one instance.
     size_limit: usize,
-    /// How much was done, in clauses looked at.
+    /// How much was done, in clauses looked at; making gates counts too.
     pub work: u64,
     /// Hard questions are put off.
     pub hurries: bool,
@@ -77,7 +80,10 @@ impl Embedded {
         if self.blaster.gates.len() > MAX_GATES {
             self.reset();
         }
-        let wired = match self.wire(arena, task)? {
+        let gates = self.blaster.gates.len();
+        let wired = self.wire(arena, task);
+        self.work += (self.blaster.gates.len() - gates) as u64 * GATE;
+        let wired = match wired? {
             Ok(wired) => wired,
             Err(verdict) => return Ok(verdict),
         };
@@ -135,7 +141,9 @@ impl Embedded {
         }
         let Quickly { solver, encoding } = &mut self.quick;
         let gates = &self.blaster.gates;
+        let known = solver.variables();
         let (assumptions, origin) = assume(wired, |bit| encoding.literal(gates, bit, solver));
+        self.work += (solver.variables() - known) as u64 * GATE;
         if solver.variables() > self.size_limit {
             self.quick = Quickly::new();
             return Err(NoGates::TooLarge);
