@@ -171,8 +171,26 @@ static int long_option(const struct call *call, const char *prefix) {
 
 // --- short options
 
+// Is it one of the letters that stand alone? One condition: which of them it is the program will ask, where it matters.
+static unsigned stands_alone(const struct call *call, char c) {
+    const char *letters = call->letters;
+    unsigned is_one = 0;
+    for (size_t i = 0; letters[i] != 0; i++) {
+        bool word = letters[i] == 'W' && letters[i + 1] == ';' && call->words != NULL;
+        bool alone = letters[i] != ':' && letters[i] != ';' && letters[i + 1] != ':' && !word;
+        // What the first of equal letters says holds.
+        if (alone && strchr(letters, letters[i]) == letters + i) is_one |= c == letters[i];
+    }
+    return is_one;
+}
+
 static int short_option(const struct call *call) {
     char c = *state.rest++;
+    if (is_labelled((unsigned char)c) && !__chg_symbolic(call->letters, strlen(call->letters) + 1) && stands_alone(call, c)) {
+        BRANCH;
+        if (*state.rest == 0) optind++;
+        return c;
+    }
     // Where the description of the letter is.
     const char *letter = ((c == ':') | (c == ';')) ? NULL : __model_strchr(call->letters, c);
     if (*state.rest == 0) optind++;

@@ -70,6 +70,39 @@ fn a_static_function_with_a_buffer_and_a_structure() {
     assert!(compiled.success());
 }
 
+/// As many structures as the number behind the pointer says, not one of them and the number by itself.
+#[test]
+fn an_array_of_structures_and_its_length() {
+    let room = tempfile::tempdir().expect("a room");
+    let room = room.path();
+    let source = "
+struct point { short x, y; };
+int sum(const struct point *points, unsigned count, long *total) {
+  *total = 0;
+  for (unsigned i = 0; i < count; i++) *total += points[i].x + points[i].y;
+  return *total > 9;
+}
+";
+    write(room, "sum.c", source);
+    let place = "with a space/h.c";
+    std::fs::create_dir(room.join("with a space")).expect("a folder");
+    let (code, _, error) = run(room, &["harness", "sum", "sum.c", "--out", place]);
+    assert_eq!(code, Some(0), "{error}");
+    let harness = std::fs::read_to_string(room.join(place)).expect("the harness");
+    for part in [
+        "points_count = in.size / 4;",
+        "unsigned int count = (unsigned int)points_count;",
+        "long total",
+        "--harness 'with a space/h.c'",
+    ] {
+        assert!(harness.contains(part), "{part}\n{harness}");
+    }
+    let search = ["run", "sum.c", "sum.c", "--harness", place, "--stdin", "8"];
+    let more = ["--jobs", "1", "--runs", "20", "--sanitize", "address"];
+    let (code, out, error) = run(room, &[&search[..], &more[..]].concat());
+    assert_eq!(code, Some(0), "{out}{error}");
+}
+
 fn git(room: &std::path::Path, arguments: &[&str]) {
     let done = Command::new("git")
         .args(["-c", "user.name=tests", "-c", "user.email=tests@invalid"])
@@ -246,7 +279,7 @@ pub mod text {
 }
 ";
     write(room, "lib/src/lib.rs", text);
-    let (code, out, error) = run(room, &["harness", "shown", "lib", "--out", "h.rs"]);
+    let (code, out, error) = run(room, &["harness", "shown", "lib", "--out", "my h.rs"]);
     assert_eq!(code, Some(0), "{out}{error}");
     for (name, reason) in [
         ("hidden", "not `pub`"),
@@ -270,7 +303,7 @@ pub mod text {
     std::fs::write(room.join("input"), b"\x01\x01\x00\x01\x02ab\x07\x00").expect("a file");
     let (code, out, error) = run(
         room,
-        &["trace", "lib", "--harness", "h.rs", "--stdin", "input"],
+        &["trace", "lib", "--harness", "my h.rs", "--stdin", "input"],
     );
     assert_eq!(code, Some(0), "{out}{error}");
     assert!(out.contains(r#"[\"AB\", \"AB\", \"AB\"]"#), "{out}");

@@ -201,3 +201,75 @@ fn processes_with(marker: &str) -> Vec<String> {
         })
         .collect()
 }
+
+/// Values, memory and code that a call through a pointer hands to code that is not traced, a structure whose first bytes are
+/// constants, a value that comes back from `setjmp`. Not what goes to traced code, or to `free`, by the same way.
+#[test]
+fn what_code_that_is_not_traced_gets_is_lost_by_name() {
+    let room = tempfile::tempdir().unwrap();
+    let program = r#"
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <setjmp.h>
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <string.h>
+        #include <sys/mman.h>
+        #include <time.h>
+        static int traced(const char *text, int value) { return text[1] == value; }
+        static void silent(char *text) { text[2] = 'z'; }
+        int (*volatile pointer)(const char *, int) = traced;
+        void (*volatile other)(char *) = silent;
+        void (*volatile release)(void *) = free;
+        static jmp_buf place;
+        int main(void)
+        {
+            char *text = malloc(8);
+            if (fread(text, 1, 7, stdin) != 7) return 1;
+            if (pointer(text, text[0])) puts("twice");
+            other(text);
+            long (*value)(long) = (long (*)(long))dlsym(RTLD_DEFAULT, "labs");
+            if (value(text[0]) == 7) puts("value");                                     /* line 23 */
+            char word[8] = "zzzzz";
+            word[5] = text[1];
+            long (*memory)(const char *) = (long (*)(const char *))dlsym(RTLD_DEFAULT, "a64l");
+            if (memory(word) == 7) puts("memory");                                      /* line 27 */
+            unsigned char *code = mmap(0, 4096, 7, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            memcpy(code, "\xb8\0\0\0\0\xc3", 6);
+            code[1] = (unsigned char)text[3];
+            if (((int (*)(void))code)() == 7) puts("code");                             /* line 31 */
+            struct tm day = {.tm_sec = 1, .tm_mday = text[4] & 15, .tm_year = 100};
+            if (mktime(&day) == 7) puts("structure");                                   /* line 33 */
+            int back = setjmp(place);
+            if (back == 0) longjmp(place, text[5] | 1);                                 /* line 35 */
+            if (back == 7) puts("back");
+            release(text);
+            return 0;
+        }
+    "#;
+    std::fs::write(room.path().join("main.c"), program).unwrap();
+    std::fs::write(room.path().join("in"), "abcdefg").unwrap();
+    let traced = trace(room.path(), &["main.c", "--stdin", "in"]);
+    let mut lost: Vec<String> = traced
+        .list("losses")
+        .iter()
+        .map(|loss| {
+            let place = loss["place"].as_str().unwrap();
+            let line = place.split(':').nth(1).unwrap();
+            format!(
+                "{line} {} {}",
+                loss["call"].as_str().unwrap(),
+                loss["input"][0]
+            )
+        })
+        .collect();
+    lost.sort();
+    let expected = [
+        "23 (indirect call) \"stdin[0]\"",
+        "27 (indirect call) \"stdin[1]\"",
+        "31 (indirect call) \"stdin[3]\"",
+        "33 mktime \"stdin[4]\"",
+        "35 longjmp \"stdin[5]\"",
+    ];
+    assert_eq!(lost, expected, "{}", traced.wrong());
+}

@@ -7,7 +7,7 @@ use crate::shared::Shared;
 use crate::view::Trace;
 use crate::{Binary, Capacities, End, ExecError, Limits, Observation};
 use changeling_trace::input::Input;
-use changeling_trace::layout::SHADOW_SIZE;
+use changeling_trace::layout::{MARKS_SIZE, SHADOW_SIZE};
 use std::path::Path;
 use std::time::Duration;
 
@@ -152,7 +152,7 @@ impl Traced {
         let space = self
             .limits
             .memory
-            .saturating_add(SHADOW_SIZE + self.shared.size() + SLACK);
+            .saturating_add(SHADOW_SIZE + MARKS_SIZE + self.shared.size() + SLACK);
         // Server and supervisor are counted too if they run under the same user.
         cage.write_request(&strings, space, &self.limits, 2)?;
         let Ok(reply) = cage.command(Command::Serve, self.limits.time.max(START_TIME)) else {

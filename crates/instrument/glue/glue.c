@@ -55,9 +55,11 @@ struct object {
   uint64_t base, size, constant;
 };
 void __chg_rt_globals(struct object *, uint64_t);
+void __chg_rt_harmless(const uint64_t *, uint64_t);
 
 // Set by the pass.
 extern struct object __chg_objects[];
+extern const uint64_t __chg_harmless[], __chg_harmless_count;
 extern const uint64_t __chg_object_count, __chg_block_count;
 extern const uint32_t __chg_first_model_site, __chg_untraced_input;
 void __chg_rt_untraced_input(void);
@@ -444,6 +446,7 @@ static int run_harness(void) {
 
 int main(int argc, char **argv) {
   __chg_rt_globals(__chg_objects, __chg_object_count);
+  __chg_rt_harmless(__chg_harmless, __chg_harmless_count);
   __chg_rt_start(&argc, &argv, __chg_first_model_site, __chg_block_count);
   if (__chg_untraced_input) __chg_rt_untraced_input();
   atexit(__chg_rt_finished);

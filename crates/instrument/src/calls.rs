@@ -106,6 +106,70 @@ impl Pass<'_> {
             self.cursor.store(site, self.slots.call_site);
         }
         self.receive_result(call, target);
+        if target.is_none() && !self.is_unlabelled {
+            self.account_for_target(call);
+        }
+    }
+
+    /// Through a pointer one may get into code that is not traced: a function of a library, code that was made at run time.
+    /// Traced functions say when they return, so it is known behind the call; what it was given is lost then.
+    fn account_for_target(&mut self, call: Value) {
+        if call.is_must_tail() {
+            return;
+        }
+        let Some(after) = behind(call) else {
+            return;
+        };
+        self.cursor.before(after);
+        let target = call.callee();
+        let returned = self.cursor.load(self.ir.ptr(), self.slots.returned);
+        let returned = self.cursor.as_int(returned, 64);
+        let address = self.cursor.as_int(target, 64);
+        let beside = self.unlabelled_mark(address);
+        let equal = |to| self.cursor.compare(Predicate::LLVMIntEQ, returned, to);
+        let inside = self.cursor.or(equal(address), equal(beside));
+        let zero = self.ir.constant(32, 0);
+        let unless_inside = |value| Label::Known(self.cursor.select(inside, zero, value));
+        let outside = unless_inside(self.ir.constant(32, 1));
+        let site = Argument::Number(self.site(call));
+        let to = Argument::Word(Word::User(target));
+        let mut steps = Vec::new();
+        let mut memory = vec![target];
+        for index in 0..call.argument_count() {
+            let argument = call.operand(index);
+            let parts = leaves::parts(self.ir, argument.ty());
+            for (label, part) in self.labels_of(argument).into_iter().zip(parts) {
+                if label == Label::Zero {
+                    continue;
+                }
+                let lost = unless_inside(self.label_value(label));
+                let word = match part.path.is_empty() {
+                    true => Word::User(argument),
+                    false => Word::Part(argument, part.path),
+                };
+                let (lost, word) = (Argument::Label(lost), Argument::Word(word));
+                let arguments = vec![lost, word, to.clone(), site.clone()];
+                steps.push(("__chg_rt_foreign_value", arguments));
+            }
+            if argument.ty() == self.ir.ptr() && may_hold_labels(argument) {
+                memory.push(argument);
+            }
+        }
+        for pointer in memory {
+            let address = Argument::Word(Word::User(pointer));
+            let arguments = vec![Argument::Label(outside), address, to.clone(), site.clone()];
+            steps.push(("__chg_rt_foreign_memory", arguments));
+        }
+        for (function, arguments) in steps {
+            self.group.effect(function, arguments);
+        }
+        self.flush(after);
+    }
+
+    /// What a function that is traced without labels says when it returns.
+    pub fn unlabelled_mark(&self, address: Value) -> Value {
+        let one = self.ir.constant(64, 1);
+        self.cursor.binary(Opcode::LLVMAdd, address, one)
     }
 
     fn send_arguments(&mut self, call: Value) {
@@ -190,11 +254,7 @@ impl Pass<'_> {
         if !self.taint.contains(call) || call.is_must_tail() {
             return;
         }
-        let after = match call.opcode() {
-            Opcode::LLVMInvoke => call.successor(0).first_insertion(),
-            _ => call.next(),
-        };
-        let Some(after) = after else {
+        let Some(after) = behind(call) else {
             return;
         };
         self.cursor.before(after);
@@ -284,16 +344,13 @@ impl Pass<'_> {
 
     pub fn send_result(&mut self, ret: Value) {
         let function = self.function;
-        if ret.operand_count() == 0 {
-            self.flush(ret);
-            return;
-        }
-        let value = ret.operand(0);
         self.flush(ret);
         self.cursor.before(ret);
         // Whoever calls `main` looks at its result as well.
         let asked = self.taint.returns(function) || function.name() == "main";
-        if asked || self.taint.address_taken.contains(&function) {
+        let is_asked = asked || self.taint.address_taken.contains(&function);
+        if is_asked && ret.operand_count() > 0 {
+            let value = ret.operand(0);
             for (slot, label) in self
                 .labels_of(value)
                 .into_iter()
@@ -310,33 +367,43 @@ impl Pass<'_> {
         }
     }
 
+    /// The same of a function whose values carry no labels: there are none for the caller to take.
+    pub fn unlabelled_return(&mut self, ret: Value) {
+        if self.taint.address_taken.contains(&self.function) {
+            self.cursor.before(ret);
+            let address = self.cursor.as_int(self.function, 64);
+            let mark = self.unlabelled_mark(address);
+            let mark = self.cursor.cast(Opcode::LLVMIntToPtr, mark, self.ir.ptr());
+            self.cursor.store(mark, self.slots.returned);
+        }
+    }
+
     /// Code that is not traced: its arguments become what they are in this run.
     fn external_call(&mut self, call: Value, target: Value) {
         let name = target.name();
-        if !self.is_accountable && !quiet::is_quiet(&name) {
-            for index in 0..call.argument_count() {
-                let argument = call.operand(index);
-                self.concretize_parts(call, argument, LossReason::ExternalCall);
-                if argument.ty() == self.ir.ptr() && !quiet::ignores_memory(&name) {
-                    self.memory_handed_over(call, argument);
-                }
-            }
-        }
-        self.flush(call);
-    }
-
-    fn memory_handed_over(&mut self, call: Value, pointer: Value) {
-        if pointer.is_function() || pointer.constant_value().is_some() {
+        if self.is_accountable || quiet::is_quiet(&name) {
+            self.flush(call);
             return;
         }
-        let arguments = vec![
-            Argument::Word(Word::User(pointer)),
-            Argument::Word(Word::Constant(64)),
-            Argument::Number(LossReason::ExternalMemory as u32),
-            Argument::Number(self.site(call)),
-        ];
-        self.group
-            .stored("__chg_rt_lost_memory", arguments, (pointer, 4));
+        let given = || (0..call.argument_count()).map(|index| call.operand(index));
+        for argument in given() {
+            self.concretize_parts(call, argument, LossReason::ExternalCall);
+        }
+        self.flush(call);
+        if quiet::ignores_memory(&name) {
+            return;
+        }
+        self.cursor.before(call);
+        for pointer in given().filter(|&value| value.ty() == self.ir.ptr()) {
+            if may_hold_labels(pointer) {
+                let site = self.ir.constant(32, self.site(call) as u64);
+                let arguments = [self.cursor.as_int(pointer, 64), site];
+                let function = self
+                    .generator
+                    .runtime("__chg_rt_hand_over", false, &arguments);
+                self.cursor.call(function, &arguments);
+            }
+        }
     }
 
     fn assembler(&mut self, call: Value, code: Value) {
@@ -354,6 +421,18 @@ impl Pass<'_> {
         }
         self.flush(call);
     }
+}
+
+/// Where control goes on when a call has returned.
+fn behind(call: Value) -> Option<Value> {
+    match call.opcode() {
+        Opcode::LLVMInvoke => call.successor(0).first_insertion(),
+        _ => call.next(),
+    }
+}
+
+fn may_hold_labels(pointer: Value) -> bool {
+    !pointer.is_function() && pointer.constant_value().is_none()
 }
 
 /// Where an argument of a variadic call goes: offset in the register save area

@@ -43,9 +43,6 @@ impl Slots {
 /// Size of the glue's `struct variable_arguments` in 8-byte words.
 pub const VARIABLE_WORDS: u64 = 2 + 32 * 3;
 
-/// Stack objects up to this size are scalars to us and need no bounds.
-const SCALAR: u64 = 8;
-
 pub struct Pass<'a> {
     pub ir: Ir,
     pub cursor: Cursor,
@@ -65,10 +62,8 @@ pub struct Pass<'a> {
     pub labels: Labels,
     pub group: Group,
     pub saved_variable_arguments: Option<Value>,
-    /// The instructions of the first block run once per frame.
-    pub is_in_entry: bool,
-    /// The frame has told of an array or structure.
-    pub has_objects: bool,
+    /// Stack objects that the runtime was told of when the function began.
+    pub told: HashSet<Value>,
 }
 
 impl Pass<'_> {
@@ -87,8 +82,8 @@ impl Pass<'_> {
             .collect();
         let phis = self.label_phis(&bodies);
         self.enter(entry);
-        for (block, instructions) in &bodies {
-            self.is_in_entry = *block == entry;
+        self.tell_of_frame(&bodies[0].1);
+        for (_, instructions) in &bodies {
             for &instruction in instructions {
                 // Calls and returns read labels behind the group that they end.
                 let reads_later = matches!(
@@ -107,12 +102,14 @@ impl Pass<'_> {
         self.fill_phis(&phis);
     }
 
-    /// All that is left to do is to tell callees that their arguments carry no labels.
+    /// All that is left to do is to tell callees that their arguments carry no labels, and callers that this is known code.
     fn run_unlabelled(&mut self, order: &[Block]) {
         for block in order {
             for instruction in block.instructions() {
-                if matches!(instruction.opcode(), Opcode::LLVMCall | Opcode::LLVMInvoke) {
-                    self.unlabelled_call(instruction);
+                match instruction.opcode() {
+                    Opcode::LLVMCall | Opcode::LLVMInvoke => self.unlabelled_call(instruction),
+                    Opcode::LLVMRet => self.unlabelled_return(instruction),
+                    _ => {}
                 }
             }
         }
@@ -244,54 +241,6 @@ impl Pass<'_> {
         self.flush(i);
     }
 
-    /// Arrays and structures get bounds, for accesses through symbolic indices,
-    /// and lose the labels of whatever was on the stack there before.
-    fn alloca(&mut self, i: Value) {
-        let ty = i.allocated_type();
-        let size = self.ir.abi_size(ty);
-        let count = i.operand(0);
-        if size <= SCALAR && count.constant_value() == Some(1) && !escapes(i) {
-            return;
-        }
-        // Dynamic sizes count elements.
-        let label = self.label(count);
-        self.concretize(i, label, Word::User(count), LossReason::Size);
-        self.flush(i);
-        let Some(after) = i.next() else {
-            return;
-        };
-        self.cursor.before(after);
-        let frame = self.frame_address();
-        let each = self.ir.constant(64, size);
-        let number = self.cursor.as_int(count, 64);
-        let arguments = [
-            self.cursor.as_int(frame, 64),
-            self.cursor.as_int(i, 64),
-            self.cursor.binary(Opcode::LLVMMul, each, number),
-        ];
-        let name = match (self.is_in_entry, self.has_objects) {
-            (true, false) => "__chg_rt_stack_first",
-            (true, true) => "__chg_rt_stack_next",
-            (false, _) => "__chg_rt_stack_again",
-        };
-        if self.is_in_entry && !self.has_objects {
-            // In place of a call it would have the caller's frame, whose objects it would end.
-            self.ir.keep_apart(self.function);
-            self.has_objects = true;
-        }
-        let add = self.generator.runtime(name, false, &arguments);
-        self.cursor.call(add, &arguments);
-    }
-
-    fn frame_address(&self) -> Value {
-        let name = "llvm.frameaddress.p0";
-        let function = self.ir.function(name).unwrap_or_else(|| {
-            self.ir
-                .add_function(name, self.ir.ptr(), &[self.ir.int(32)])
-        });
-        self.cursor.call(function, &[self.ir.constant(32, 0)])
-    }
-
     // ---- labels ----
 
     /// The labels of a value, one per leaf; constants have none.
@@ -360,16 +309,6 @@ impl Pass<'_> {
             self.concretize(at, label, word, reason);
         }
     }
-}
-
-/// Whether the address of a stack slot is used otherwise than to load and store it.
-fn escapes(alloca: Value) -> bool {
-    alloca.users().into_iter().any(|user| match user.opcode() {
-        Opcode::LLVMLoad => false,
-        Opcode::LLVMStore => user.operand(0) == alloca,
-        Opcode::LLVMCall => !user.callee().name().starts_with("llvm.lifetime"),
-        _ => true,
-    })
 }
 
 /// Blocks reachable from the entry, each after all that dominate it.

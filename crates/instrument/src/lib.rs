@@ -9,6 +9,7 @@ mod backtraces;
 mod calls;
 mod coverage;
 mod error;
+mod frames;
 mod function;
 mod group;
 mod intrinsics;

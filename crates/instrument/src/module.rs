@@ -9,10 +9,11 @@ use crate::function::{Pass, Slots};
 use crate::group::{Generator, Group, Labels};
 use crate::ir::{Cursor, Ir, Opcode, Value};
 use crate::library;
+use crate::quiet;
 use crate::redirect;
 use crate::rust;
 use crate::sites::{self, Copies, Numbering};
-use crate::taint::Taint;
+use crate::taint::{self, Taint};
 use changeling_trace::sites::SiteTable;
 use inkwell::OptimizationLevel;
 use inkwell::context::Context;
@@ -261,8 +262,7 @@ fn trace_functions(ir: Ir, linked: &Models, copies: &Copies) {
             labels: Labels::new(),
             group: Group::default(),
             saved_variable_arguments: None,
-            is_in_entry: false,
-            has_objects: false,
+            told: HashSet::new(),
         };
         pass.run();
     }
@@ -271,6 +271,7 @@ fn trace_functions(ir: Ir, linked: &Models, copies: &Copies) {
         ir.leave_unoptimised(function);
     }
     define_tables(ir, &globals);
+    define_harmless(ir);
     define_number(ir, "__chg_untraced_input", 32, linked.is_read_past as u64);
 }
 
@@ -323,6 +324,26 @@ fn define_tables(ir: Ir, globals: &[Value]) {
     let table = ir.add_global("__chg_objects", ir.array(entry, count));
     table.set_initialiser(ir.constant_array(entry, &objects));
     define_number(ir, "__chg_object_count", 64, count);
+}
+
+/// Functions that are not traced but lose nothing, and whose addresses the program uses, such as `free`: the runtime is
+/// told of them too.
+fn define_harmless(ir: Ir) {
+    let is_harmless = |function: &Value| {
+        let name = function.name();
+        name.starts_with("__chg_") || function.is_declaration() && quiet::is_quiet(&name)
+    };
+    let addresses: Vec<Value> = ir
+        .functions()
+        .into_iter()
+        .filter(|function| is_harmless(function) && taint::is_address_taken(*function))
+        .map(|function| ir.address_of(function))
+        .collect();
+    let long = ir.int(64);
+    let count = addresses.len() as u64;
+    let table = ir.add_global("__chg_harmless", ir.array(long, count));
+    table.set_initialiser(ir.constant_array(long, &addresses));
+    define_number(ir, "__chg_harmless_count", 64, count);
 }
 
 fn define_number(ir: Ir, name: &str, bits: u32, value: u64) {

@@ -153,14 +153,15 @@ fn address_taken(functions: &[Value]) -> HashSet<Value> {
     functions
         .iter()
         .copied()
-        .filter(|&function| {
-            is_entry(function)
-                || function.users().into_iter().any(|user| {
-                    !user.is_instruction()
-                        || !matches!(user.opcode(), Opcode::LLVMCall | Opcode::LLVMInvoke)
-                        || user.callee() != function
-                        || (0..user.argument_count()).any(|index| user.operand(index) == function)
-                })
-        })
+        .filter(|&function| is_entry(function) || is_address_taken(function))
         .collect()
+}
+
+pub fn is_address_taken(function: Value) -> bool {
+    function.users().into_iter().any(|user| {
+        !user.is_instruction()
+            || !matches!(user.opcode(), Opcode::LLVMCall | Opcode::LLVMInvoke)
+            || user.callee() != function
+            || (0..user.argument_count()).any(|index| user.operand(index) == function)
+    })
 }

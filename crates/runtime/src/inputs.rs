@@ -145,7 +145,7 @@ pub unsafe extern "C" fn __chg_rt_label_input(address: u64, bytes: u64, number: 
             value: unsafe { *(at as *const u8) } as u64,
             ..Node::default()
         });
-        unsafe { *shadow::cell(at) = label };
+        shadow::put(at, label);
     }
 }
 

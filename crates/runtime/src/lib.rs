@@ -16,6 +16,7 @@ extern crate changeling_trace as trace;
 mod arith;
 mod copies;
 mod events;
+mod foreign;
 mod inputs;
 mod libc;
 mod lock;

@@ -52,6 +52,16 @@ pub fn errno() -> c_int {
     unsafe { *__errno_location() }
 }
 
+/// Below it nothing is in use.
+#[inline(always)]
+pub fn stack_pointer() -> u64 {
+    let pointer: u64;
+    unsafe {
+        core::arch::asm!("mov {}, rsp", out(reg) pointer, options(nomem, nostack, preserves_flags));
+    }
+    pointer
+}
+
 /// Backs memory that will soon be written, all at once: a fault for each page
 /// costs several times more. Where the kernel cannot, the faults come as usual.
 #[cold]

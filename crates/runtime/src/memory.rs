@@ -242,7 +242,7 @@ fn unchanged(object: &objects::Object, number: u32) -> bool {
     match cells {
         None => !shadow::any(object.base, object.size),
         Some(cells) => unsafe {
-            core::slice::from_raw_parts(shadow::cell(object.base), size)
+            core::slice::from_raw_parts(shadow::cells(object.base), size)
                 == core::slice::from_raw_parts(cells, size)
         },
     }
@@ -284,7 +284,7 @@ fn append_table(object: &objects::Object) -> Option<u32> {
         core::ptr::copy_nonoverlapping(object.base as *const u8, contents, size);
         if labelled {
             let cells = contents.add(padded) as *mut u32;
-            core::ptr::copy_nonoverlapping(shadow::cell(object.base), cells, size);
+            core::ptr::copy_nonoverlapping(shadow::cells(object.base), cells, size);
             forget_stale(contents, cells, size);
         }
     }
@@ -425,7 +425,7 @@ pub unsafe extern "C" fn __chg_rt_fill(address: u64, label: Label, value: u64, b
     }
     let byte = simplify::extract(label, 0, 8, value & 0xff);
     for at in address..address + bytes {
-        unsafe { *shadow::cell(at) = byte };
+        shadow::put(at, byte);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Bounds of memory objects: globals, heap blocks and stack arrays.
 
 use crate::{libc, lock};
+use trace::layout::STACK_BATCH;
 
 /// As generated code lays it out.
 #[repr(C)]
@@ -239,16 +240,38 @@ pub unsafe extern "C" fn __chg_rt_heap_size(base: u64) -> u64 {
 
 const STACK_OBJECTS: usize = 1 << 12;
 
+/// As generated code writes it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Place {
+    base: u64,
+    size: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Frame {
+    address: u64,
+    /// Its first object.
+    first: usize,
+}
+
 /// Arrays of living stack frames, innermost last.
 struct Stack {
-    frames: [u64; STACK_OBJECTS],
-    objects: [(u64, u64); STACK_OBJECTS],
+    /// Frames that have objects.
+    frames: [Frame; STACK_OBJECTS],
+    depth: usize,
+    /// What is behind the last is for frames that have found no room.
+    objects: [Place; STACK_OBJECTS + STACK_BATCH],
     count: usize,
 }
 
 static mut STACK: Stack = Stack {
-    frames: [0; STACK_OBJECTS],
-    objects: [(0, 0); STACK_OBJECTS],
+    frames: [Frame {
+        address: 0,
+        first: 0,
+    }; STACK_OBJECTS],
+    depth: 0,
+    objects: [Place { base: 0, size: 0 }; STACK_OBJECTS + STACK_BATCH],
     count: 0,
 };
 
@@ -259,24 +282,50 @@ fn stack() -> &'static mut Stack {
 impl Stack {
     /// Forgets the frames that have ended, which are the last.
     fn leave(&mut self, has_ended: impl Fn(u64) -> bool) {
-        while self.count > 0 && has_ended(self.frames[self.count - 1]) {
-            self.count -= 1;
+        while let Some(last) = self.last().filter(|last| has_ended(last.address)) {
+            self.depth -= 1;
+            self.count = last.first;
         }
     }
 
-    fn push(&mut self, frame: u64, base: u64, size: u64) {
-        if self.count < STACK_OBJECTS {
-            self.frames[self.count] = frame;
-            self.objects[self.count] = (base, size);
-            self.count += 1;
+    fn last(&self) -> Option<Frame> {
+        Some(self.frames[self.depth.checked_sub(1)?])
+    }
+
+    /// The objects of a frame that is the last.
+    fn of(&mut self, frame: u64) -> &mut [Place] {
+        let last = self.last().filter(|last| last.address == frame);
+        let first = last.map_or(self.count, |last| last.first);
+        &mut self.objects[first..self.count]
+    }
+
+    /// Where so many objects of a frame are to be written; nowhere that counts if there is no room.
+    fn room(&mut self, frame: u64, count: usize) -> *mut Place {
+        let first = self.count;
+        if count == 0 || first + count > STACK_OBJECTS {
+            return self.nowhere();
         }
+        if self.last().is_none_or(|last| last.address != frame) {
+            // There are no more frames with objects than there are objects.
+            self.frames[self.depth] = Frame {
+                address: frame,
+                first,
+            };
+            self.depth += 1;
+        }
+        self.count += count;
+        &raw mut self.objects[first]
+    }
+
+    fn nowhere(&mut self) -> *mut Place {
+        &raw mut self.objects[STACK_OBJECTS]
     }
 
     fn find(&self, address: u64) -> Option<Object> {
         self.objects[..self.count]
             .iter()
             .rev()
-            .map(|&(base, size)| Object {
+            .map(|&Place { base, size }| Object {
                 base,
                 size,
                 constant: 0,
@@ -285,47 +334,41 @@ impl Stack {
     }
 }
 
+/// Room for the arrays and structures of a frame: at most [`STACK_BATCH`], which the caller writes. With `is_first` the
+/// frame has just been entered: nothing in it is in use yet, and frames at its address or further down are gone,
+/// however they ended.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_stack_room(frame: u64, count: u64, is_first: u64) -> *mut u8 {
+    let is_first = is_first != 0;
+    if is_first {
+        let lowest = libc::stack_pointer();
+        crate::shadow::clear(lowest, frame.saturating_sub(lowest));
+    }
+    let stack = stack();
+    let Some(_guard) = lock::acquire() else {
+        return stack.nowhere().cast();
+    };
+    stack.leave(|known| known < frame || is_first && known == frame);
+    stack.room(frame, count as usize).cast()
+}
+
 /// Beyond this a fresh array keeps stale labels, which loads find out; clearing
 /// megabytes at each call would cost more.
 const CLEARED: u64 = 4096;
 
-/// The first array or structure of a frame that has just been entered. Frames at its
-/// address or further down are gone, however they ended.
+/// One whose size is found out when it is made, or that may come again in the same frame, in a loop.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __chg_rt_stack_first(frame: u64, base: u64, size: u64) {
-    crate::shadow::clear(base, size.min(CLEARED));
-    if let Some(_guard) = lock::acquire() {
-        stack().leave(|known| known <= frame);
-        stack().push(frame, base, size);
-    }
-}
-
-/// A further one of the same frame. It comes once per frame, so nothing has to be
-/// searched: functions with others in place of their calls have hundreds.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __chg_rt_stack_next(frame: u64, base: u64, size: u64) {
-    crate::shadow::clear(base, size.min(CLEARED));
-    if let Some(_guard) = lock::acquire() {
-        stack().leave(|known| known < frame);
-        stack().push(frame, base, size);
-    }
-}
-
-/// One that may come again in the same frame, in a loop.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __chg_rt_stack_again(frame: u64, base: u64, size: u64) {
+pub unsafe extern "C" fn __chg_rt_stack_object(frame: u64, base: u64, size: u64) {
     crate::shadow::clear(base, size.min(CLEARED));
     let Some(_guard) = lock::acquire() else {
         return;
     };
     let stack = stack();
     stack.leave(|known| known < frame);
-    let again = (0..stack.count)
-        .rev()
-        .take_while(|&index| stack.frames[index] == frame)
-        .find(|&index| stack.objects[index].0 == base);
-    match again {
-        Some(at) => stack.objects[at] = (base, size),
-        None => stack.push(frame, base, size),
-    }
+    let again = stack.of(frame).iter_mut().find(|place| place.base == base);
+    let place = match again {
+        Some(place) => &raw mut *place,
+        None => stack.room(frame, 1),
+    };
+    unsafe { place.write(Place { base, size }) };
 }

@@ -34,9 +34,9 @@ pub unsafe extern "C" fn __chg_rt_output(fd: i32, address: u64, bytes: u64) {
             push_byte(fd, at, start + index);
         } else {
             // In a stream of output it does not matter where it is.
-            unsafe { *shadow::cell(at) = texts::cell(at) };
+            shadow::put(at, texts::cell(at));
             push_byte(fd, at, start + index);
-            unsafe { *shadow::cell(at) = cell };
+            shadow::put(at, cell);
         }
     }
 }

@@ -106,7 +106,7 @@ pub fn settle(address: u64, bytes: u64, site: u32) {
         if is_text(cell) {
             let byte = unsafe { *(at as *const u8) };
             let known = reveal(cell, byte, site);
-            unsafe { *shadow::cell(at) = known };
+            shadow::put(at, known);
         }
     }
 }
@@ -442,7 +442,7 @@ pub unsafe extern "C" fn __chg_rt_text(
         bytes,
     }));
     for byte in 0..size {
-        unsafe { *shadow::cell(address + byte) = text + byte as u32 };
+        shadow::put(address + byte, text + byte as u32);
     }
     1
 }
@@ -479,7 +479,7 @@ pub unsafe extern "C" fn __chg_rt_text_moved(
         for byte in 0..size {
             moved.cells[byte as usize] = shadow::get(at + byte);
             moved.bytes[byte as usize] = unsafe { *((at + byte) as *const u8) };
-            unsafe { *shadow::cell(at + byte) = label + byte as u32 };
+            shadow::put(at + byte, label + byte as u32);
         }
         place.write(Entry::Moved(moved));
         at += size;

@@ -25,6 +25,14 @@ pub const SHADOW_ADDRESS: u64 = 0x1000_0000_0000;
 pub const SHADOW_MASK: u64 = (1 << 37) - 1;
 pub const SHADOW_SIZE: u64 = 4 << 37;
 
+/// Behind the shadow, and the code in line that looks a little further: one byte for each page of it, not 0 if the
+/// page may hold labels. Most pages never do, and need not be looked at.
+pub const MARKS_ADDRESS: u64 = SHADOW_ADDRESS + SHADOW_SIZE + (1 << 20);
+pub const MARKS_SIZE: u64 = SHADOW_SIZE / PAGE;
+
+/// A frame tells the runtime of so many arrays and structures at once, at most.
+pub const STACK_BATCH: usize = 256;
+
 /// The coverage region is mapped a second time here: below 2 GiB, so that traced
 /// code can mark a block with one instruction.
 pub const COVERAGE_ADDRESS: u64 = 0x7000_0000;

@@ -153,8 +153,10 @@ impl Layout {
     /// The example that a harness becomes.
     pub fn example(&self, harness: &Path) -> Result<CargoTarget, BuildError> {
         let stem = harness.file_stem().unwrap_or_default().to_string_lossy();
+        // Names of crates are made of less than names of files.
+        let is_fit = |c: char| c.is_ascii_alphanumeric() || c == '-';
         Ok(CargoTarget {
-            name: stem.into_owned(),
+            name: stem.replace(|c| !is_fit(c), "_"),
             option: "--example",
             ..self.library()?
         })

@@ -103,40 +103,28 @@ impl Call<'_> {
         Ok(command)
     }
 
-    /// The user's arguments. Two are taken out: link-time optimisation, because
-    /// its objects have no sections; and a fuzzing engine, whose `main` we replace.
+    /// The user's arguments. Some are taken out: link-time optimisation, because its objects have no sections; and in builds
+    /// of ours a fuzzing engine, whose `main` we replace, and sanitizers, which bitcode is made without too: in the sandbox
+    /// there is no room for their memory.
     fn user_arguments(&self) -> Vec<OsString> {
         let is_lto = |text: &str| text.starts_with("-flto") || text.starts_with("-ffat-lto");
-        let is_engine = |text: &str| {
-            self.settings.harness.is_some()
-                && text.starts_with("-fsanitize=")
-                && text.contains("fuzzer")
-        };
+        let harness = self.settings.harness.as_ref();
+        let is_sanitizer = |text: &str| harness.is_some() && text.starts_with("-fsanitize");
         let opened = &self.invocation.arguments;
-        let concerns =
-            |a: &&OsString| is_lto(&a.to_string_lossy()) || is_engine(&a.to_string_lossy());
-        if !opened.iter().any(|a| concerns(&a)) {
+        let concerns = |a: &OsString| {
+            let text = a.to_string_lossy();
+            is_lto(&text) || is_sanitizer(&text)
+        };
+        if !opened.iter().any(concerns) {
             return self.arguments.to_vec();
         }
         let mut arguments = Vec::new();
         for argument in opened {
             let text = argument.to_string_lossy();
-            if is_lto(&text) {
-                continue;
-            }
-            if !is_engine(&text) {
+            if !concerns(argument) {
                 arguments.push(argument.clone());
-                continue;
-            }
-            let others: Vec<&str> = text["-fsanitize=".len()..]
-                .split(',')
-                .filter(|s| !s.contains("fuzzer"))
-                .collect();
-            if !others.is_empty() {
-                arguments.push(format!("-fsanitize={}", others.join(",")).into());
-            }
-            if self.invocation.mode == Mode::Link && !text.contains("fuzzer-no-link") {
-                arguments.extend(self.settings.harness.iter().map(OsString::from));
+            } else if self.invocation.mode == Mode::Link && names_engine(&text) {
+                arguments.extend(harness.map(OsString::from));
             }
         }
         arguments
@@ -264,6 +252,12 @@ impl Call<'_> {
 /// Outputs such as /dev/null are not to be touched.
 fn is_regular(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
+}
+
+/// Whether a list of sanitizers has the fuzzing engine with its `main`.
+fn names_engine(text: &str) -> bool {
+    let list = text.strip_prefix("-fsanitize=").unwrap_or_default();
+    list.split(',').any(|name| name == "fuzzer")
 }
 
 fn exit_code(status: ExitStatus) -> u8 {

@@ -8,6 +8,7 @@ use crate::settings::usage;
 use crate::source::SourceOptions;
 use changeling_build::{Built, Source, interface};
 use changeling_program::{ReadError, Signature, SourceLanguage, function_names, signature};
+use changeling_report::escape::shell_str;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
@@ -43,7 +44,7 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
     let subject = Subject {
         signature: &signature,
         place: place(&signature),
-        file: file.map(|path| path.display().to_string()),
+        file: file.map(|path| shell_str(&path.display().to_string())),
     };
     let text = write(&subject).map_err(|refusal| refused(&signature, refusal))?;
     match file {

@@ -369,6 +369,7 @@ impl Writer<'_> {
             SourceType::Integer { bits, .. }
             | SourceType::Character { bits, .. }
             | SourceType::Float { bits, .. } => bits / 8,
+            SourceType::Record(record) => record.bits / 8,
             _ => 1,
         });
         let (divisor, factor) = match one {

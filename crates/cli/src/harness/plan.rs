@@ -358,6 +358,10 @@ impl Planner<'_> {
                 SourceType::Float { .. } | SourceType::Character { .. } => {
                     Some((Some(*target), *constant, false))
                 }
+                SourceType::Record(_) => self
+                    .way(*target, 0)
+                    .is_ok_and(|way| is_raw(&way))
+                    .then_some((Some(*target), *constant, false)),
                 _ => None,
             },
             // A pointer to a single value in a structure, so far.
@@ -369,6 +373,15 @@ impl Planner<'_> {
             },
             _ => None,
         }
+    }
+}
+
+/// Whether any bytes will do for it.
+fn is_raw(way: &Way) -> bool {
+    match way {
+        Way::Number { .. } | Way::Raw { .. } => true,
+        Way::Members(slots) => slots.iter().all(|slot| is_raw(&slot.way)),
+        _ => false,
     }
 }
 
