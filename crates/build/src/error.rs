@@ -183,7 +183,7 @@ impl BuildError {
                 format!("build it for {} (no -m32, no cross compiler)", crate::tools::ARCHITECTURE)
             }
             BuildError::UnknownRevision { near, shallow, .. } => unknown_revision_help(near, *shallow),
-            BuildError::NotARepository(_) => "give --repo, or go into the repository".into(),
+            BuildError::NotARepository(_) => "go into the repository, or name files or directories instead of revisions".into(),
             BuildError::Submodules { paths, .. } => format!(
                 "a revision is read without its submodules ({}); check it out with them in a directory and give that directory",
                 paths.join(", ")

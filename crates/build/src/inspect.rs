@@ -17,6 +17,10 @@ pub fn check_input(path: &Path, kind: Kind) -> Result<(), BuildError> {
     if path.is_dir() {
         return not_a_program("it is a directory");
     }
+    // Reading a device or a pipe may never end.
+    if path.metadata().is_ok_and(|data| !data.is_file()) {
+        return not_a_program("it is a device, a pipe or a socket");
+    }
     match kind {
         Kind::Other => not_a_program("a file of this kind is not compiled by itself"),
         Kind::Linkable => {

@@ -19,6 +19,8 @@ impl Code {
     pub const LACKING: Code = Code(22);
     /// A mistake in this program.
     pub const INTERNAL: Code = Code(70);
+    /// Nobody reads what is printed any more; what a shell says of a program that SIGPIPE ended.
+    pub const NO_READER: Code = Code(141);
 }
 
 impl From<Code> for std::process::ExitCode {

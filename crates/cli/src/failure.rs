@@ -68,7 +68,7 @@ pub fn install_panic_hook() {
             .unwrap_or_else(|| "unknown".into());
         // The reader of our output has gone, as in `changeling … | head`.
         if message.contains("Broken pipe") {
-            std::process::exit(Code::OK.0.into());
+            std::process::exit(Code::NO_READER.0.into());
         }
         let place = panic
             .location()

@@ -103,7 +103,7 @@ fn look(
     match receiver.recv_timeout(time) {
         Ok(made) => made,
         Err(_) => Err(format!(
-            "looking at the programs takes longer than {:.0} s, a tenth of the time of the search",
+            "looking at the programs takes longer than the {:.0} s it may take with this --time",
             time.as_secs_f64()
         )),
     }

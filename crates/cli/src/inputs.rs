@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 const FILLER: u8 = b'A';
 /// Beyond this an input is surely a mistake.
 const LARGEST: usize = 1 << 20;
+/// So that `file-NAME.bin` is a file name, whatever has to be escaped in it.
+const LONGEST_NAME: usize = 64;
 
 /// `--stdin`, `--arg`, `--sym-arg`, `--file` and `--env`, as given.
 #[derive(Clone, Debug, Default)]
@@ -151,11 +153,24 @@ impl InputOptions {
                             "the name is a path; give a name in the working directory",
                         ));
                     }
+                    if name.len() > LONGEST_NAME {
+                        return Err(wrong("--file", text, "the name is too long"));
+                    }
+                    given_once(&input, StreamKind::File, "--file", name, text)?;
                     let bytes = length_or_file("--file", value)?;
                     input.streams.push(stream(StreamKind::File, name, bytes));
                 }
                 Kind::Variable => {
                     let (name, value) = named("--env", text)?;
+                    if name.len() > LONGEST_NAME {
+                        return Err(wrong("--env", text, "the name is too long"));
+                    }
+                    if name.starts_with("LD_") || name.starts_with("CHANGELING_") {
+                        let why =
+                            "it acts before the program begins, so it cannot be part of the input";
+                        return Err(wrong("--env", text, why));
+                    }
+                    given_once(&input, StreamKind::Environment, "--env", name, text)?;
                     let bytes = length_or_text("--env", value)?;
                     input
                         .streams
@@ -164,6 +179,20 @@ impl InputOptions {
             }
         }
         Ok(input)
+    }
+}
+
+fn given_once(
+    input: &Input,
+    kind: StreamKind,
+    option: &str,
+    name: &str,
+    text: &str,
+) -> Result<(), Failure> {
+    let is_same = |stream: &Stream| stream.kind == kind && stream.name == name;
+    match input.streams.iter().any(is_same) {
+        true => Err(wrong(option, text, &format!("`{name}` was given before"))),
+        false => Ok(()),
     }
 }
 

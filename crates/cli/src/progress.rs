@@ -1,7 +1,7 @@
 //! What a user sees while the search runs.
 
 use changeling_explore::outcome::Progress;
-use changeling_report::wording;
+use changeling_report::{terminal, wording};
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
@@ -25,6 +25,14 @@ impl Mode {
             Mode::Live
         }
     }
+}
+
+/// On standard output. A reader who has seen enough does not end the search: the report and the exit code are still wanted.
+pub fn say(text: &str) {
+    let mut output = std::io::stdout().lock();
+    let _ = output
+        .write_all(text.as_bytes())
+        .and_then(|()| output.flush());
 }
 
 pub struct Display {
@@ -62,7 +70,7 @@ impl Display {
 
     pub fn progress(&mut self, progress: &Progress) {
         match self.mode {
-            Mode::Live => self.overwrite(&line(progress)),
+            Mode::Live => self.overwrite(&line(progress, columns())),
             Mode::JsonLines => {
                 if self
                     .last_line
@@ -88,7 +96,7 @@ impl Display {
 
     pub fn event(&self, event: &serde_json::Value) {
         if self.mode == Mode::JsonLines {
-            println!("{event}");
+            say(&format!("{event}\n"));
         }
     }
 
@@ -102,20 +110,69 @@ impl Display {
 
     fn overwrite(&mut self, text: &str) {
         self.shown = true;
-        let _ = std::io::stderr().write_all(format!("\r\x1b[K{text}").as_bytes());
+        let fitting: String = text.chars().take(columns()).collect();
+        let _ = std::io::stderr().write_all(format!("\r\x1b[K{fitting}").as_bytes());
     }
 }
 
-fn line(progress: &Progress) -> String {
+/// Room for a line that is written over: one that wraps cannot be.
+fn columns() -> usize {
+    terminal::error_columns().map_or(usize::MAX, |columns| columns.saturating_sub(1).max(1))
+}
+
+/// As much of it as fits, the most important first.
+fn line(progress: &Progress, columns: usize) -> String {
     let sample = &progress.sample;
-    format!(
-        "{}  {} runs ({:.0}/s)  {} pairs of paths  {} queries  {} waiting  {} differences",
+    let parts = [
         wording::duration(sample.seconds),
-        wording::grouped(sample.runs),
-        progress.runs_per_second,
-        wording::grouped(sample.pairs),
-        wording::grouped(sample.queries),
-        wording::grouped(progress.waiting),
-        wording::grouped(sample.differences),
-    )
+        format!(
+            "{} ({:.0}/s)",
+            wording::count(sample.runs, "run"),
+            progress.runs_per_second
+        ),
+        wording::count(sample.differences, "difference"),
+        wording::pairs(sample.pairs),
+        wording::plural(sample.queries, "query", "queries"),
+        format!("{} waiting", wording::grouped(progress.waiting)),
+    ];
+    let mut text = String::new();
+    for part in parts {
+        let gap = if text.is_empty() { "" } else { "  " };
+        if text.len() + gap.len() + part.len() > columns {
+            break;
+        }
+        text = text + gap + &part;
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use changeling_explore::outcome::Sample;
+
+    #[test]
+    fn the_line_fits_the_terminal() {
+        let progress = Progress {
+            sample: Sample {
+                seconds: 12.34,
+                runs: 1234,
+                pairs: 56,
+                queries: 7890,
+                differences: 1,
+                ..Sample::default()
+            },
+            waiting: 3,
+            runs_per_second: 99.6,
+            ..Progress::default()
+        };
+        let whole =
+            "12.3 s  1,234 runs (100/s)  1 difference  56 pairs of paths  7,890 queries  3 waiting";
+        assert_eq!(line(&progress, usize::MAX), whole);
+        assert_eq!(
+            line(&progress, 45),
+            "12.3 s  1,234 runs (100/s)  1 difference"
+        );
+        assert_eq!(line(&progress, 3), "");
+    }
 }

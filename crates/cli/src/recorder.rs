@@ -71,6 +71,32 @@ impl Recorder {
         }
     }
 
+    /// What an earlier search found is in the results from the start.
+    pub fn restore(&mut self, known: &[Difference]) {
+        if known.is_empty() {
+            return;
+        }
+        // A damaged case is written again.
+        let saved = self.out.cases().unwrap_or_default();
+        for found in known {
+            let described = self.described(found);
+            let case = saved.iter().find(|case| case.id == described.id);
+            let difference = match case {
+                None => described,
+                Some(case) => results::Difference {
+                    changes: case.changes.clone(),
+                    ..described
+                },
+            };
+            self.put(found.id, difference);
+            if let Some((shown, _)) = self.cases.get(&found.id) {
+                self.display
+                    .event(&serde_json::json!({ "event": "difference", "difference": shown }));
+            }
+        }
+        self.snapshot();
+    }
+
     /// Everything that the search found, and all reports.
     pub fn conclude(
         mut self,

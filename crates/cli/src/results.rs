@@ -371,13 +371,21 @@ pub fn sample(sample: &changeling_explore::outcome::Sample) -> results::Sample {
 
 pub fn violations(outcome: &Outcome) -> String {
     let first = &outcome.violations[0];
+    let (traced, plain) = (&first.traced, &first.plain);
+    let what = if traced.end != plain.end {
+        format!("{} instead of {}", traced.end, plain.end)
+    } else if traced.stdout != plain.stdout {
+        "other output".into()
+    } else if traced.stderr != plain.stderr {
+        "other error output".into()
+    } else {
+        "other files or observed values".into()
+    };
     format!(
-        "on {} a traced version behaved otherwise than the plain one (first: {}, {} instead of {}); \
-         this is a fault of changeling, please report it",
+        "on {} a traced version behaved otherwise than the plain one (first: {}, {what}). \
+         Unless the program looks at its own memory or files, this is a fault of changeling: please report it",
         wording::plural(outcome.violations.len() as u64, "input", "inputs"),
         side_name(first.side),
-        first.traced.end,
-        first.plain.end,
     )
 }
 

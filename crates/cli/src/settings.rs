@@ -97,6 +97,7 @@ const USUAL_STDIN: &str = "32";
 const USUAL_TIME: Duration = Duration::from_secs(60);
 const USUAL_RUN_TIME: Duration = Duration::from_secs(1);
 const USUAL_RUN_MEMORY: u64 = 1 << 30;
+const LEAST_RUN_MEMORY: u64 = 16 << 20;
 
 impl Settings {
     pub fn resolve(
@@ -130,6 +131,12 @@ impl Settings {
         let memory = text(&options.memory).map(|text| size("--memory", &text));
         let run_time = text(&options.run_time).map(|text| duration("--run-time", &text));
         let run_memory = text(&options.run_memory).map(|text| size("--run-memory", &text));
+        let run_memory = run_memory.transpose()?;
+        if run_memory.is_some_and(|bytes| bytes < LEAST_RUN_MEMORY) {
+            return Err(usage(
+                "--run-memory: with less than 16M hardly any program can start",
+            ));
+        }
         let budget = Budget {
             time,
             runs: options.runs,
@@ -142,6 +149,11 @@ impl Settings {
         if options.runs == Some(0) {
             return Err(usage("--runs 0: at least one run is needed"));
         }
+        if options.differences == Some(0) {
+            return Err(usage(
+                "--differences 0: the search stops before it begins; give at least 1",
+            ));
+        }
         let usual_jobs = std::thread::available_parallelism().map_or(1, usize::from);
         let mut settings = Settings {
             input,
@@ -151,7 +163,7 @@ impl Settings {
             jobs: options.jobs.unwrap_or(usual_jobs).min(256),
             random_seed: options.random_seed.unwrap_or(0),
             run_time: run_time.transpose()?.unwrap_or(USUAL_RUN_TIME),
-            run_memory: run_memory.transpose()?.unwrap_or(USUAL_RUN_MEMORY),
+            run_memory: run_memory.unwrap_or(USUAL_RUN_MEMORY),
             sanitize: sanitizers(options.sanitize.as_deref())?,
             guide: guides(options.guide.as_deref())?,
             normalise: rules,

@@ -52,8 +52,7 @@ impl Store {
             shape: shape.clone(),
         };
         file.write_all(format!("{lead}{}\n", text(&first)).as_bytes())?;
-        let out = OutputDirectory::open(out.path())
-            .map_err(|error| std::io::Error::other(error.to_string()))?;
+        let out = out.clone();
         let shape = shape.clone();
         let (sender, receiver) = channel::<Line>();
         let writer = std::thread::spawn(move || {

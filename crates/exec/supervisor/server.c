@@ -19,6 +19,8 @@ static struct {
     int status;
     int command, reply;
     uint64_t processes;
+    /* It has served a run before this one, whose words may come late. */
+    bool used;
     /* The current run: its process, and its end if it came to us because the server had died. */
     pid_t run;
     bool run_ended;
@@ -157,19 +159,24 @@ struct reply run_traced(struct cage *cage, uint64_t time_ns) {
     if (write(server.command, &word, sizeof word) != (ssize_t)sizeof word) return stop(cage, lost);
     /* With numbers that start anew we know the run's before it is told: it may kill the server first. */
     if (cage->in_force & LAYER_PID_RESET) server.run = server.pid + 1;
+    bool used = server.used;
+    server.used = true;
+    /* A run that speaks in the server's name, unless the word is a late one of an earlier run. A fresh server tells which. */
+    struct reply liar = {.outcome = OUTCOME_SIGNAL, .value = SIGKILL};
+    struct reply strange = used ? lost : liar;
     enum wake wake = receive(cage, begin + time_ns + NOTICE_NS, &word);
     bool orphaned = wake == WAKE_CHILD && server.run > 0;
     if (wake != WAKE_READABLE && !orphaned) return stop(cage, lost);
     if (wake == WAKE_READABLE) {
-        /* Somebody else speaks in the server's name, and only the run can. */
-        if (server.run > 0 && (pid_t)word > 0 && (pid_t)word != server.run)
-            return stop(cage, (struct reply){.outcome = OUTCOME_SIGNAL, .value = SIGKILL, .elapsed_ns = now_ns() - begin});
+        /* The server cannot start processes. */
+        if ((pid_t)word <= 0) return stop(cage, lost);
+        if (server.run > 0 && (pid_t)word != server.run) return stop(cage, strange);
         server.run = (pid_t)word;
     }
-    /* A late word of an earlier run instead of a process: we no longer understand each other. A process that is not
-       there is no such sign: a short run may have ended, and the server have noticed, before we are awake. */
-    bool strange = server.run <= 1 || server.run == server.pid || (kill(server.run, 0) != 0 && errno != ESRCH);
-    if (strange && !server.run_ended) return stop(cage, lost);
+    /* A process that is not there is no sign of a lie: a short run may have ended, and the server have noticed, before
+       we are awake. */
+    bool impossible = server.run == 1 || server.run == server.pid || (kill(server.run, 0) != 0 && errno != ESRCH);
+    if (impossible && !server.run_ended) return stop(cage, strange);
 
     struct reply reply = follow(cage, begin + time_ns);
     reply.elapsed_ns = now_ns() - begin;
@@ -177,9 +184,10 @@ struct reply run_traced(struct cage *cage, uint64_t time_ns) {
     if (killed || anyone_else(cage)) reply.unclean = !end_everyone_but(cage, server.pid);
     if (reply.outcome == OUTCOME_TIMED_OUT && server.pid > 0 && receive(cage, now_ns() + NOTICE_NS, &word) != WAKE_READABLE)
         reply = stop(cage, reply);
-    /* Its end was told, yet it lives: it told so itself, and may go on to speak in the middle of the next run. */
+    /* Its end was told, yet it lives: it told so itself and may go on to speak in the middle of the next run, or it was
+       the end of an earlier run. */
     else if (!killed && server.pid > 0 && kill(server.run, 0) == 0)
-        reply = stop(cage, reply);
+        reply = stop(cage, used ? lost : reply);
     forget_ipc(cage);
     return reply;
 }
@@ -191,6 +199,7 @@ static void forget(void) {
     server.pid = server.run = 0;
     server.run_ended = false;
     server.received = 0;
+    server.used = false;
 }
 
 static struct reply stop(struct cage *cage, struct reply reply) {

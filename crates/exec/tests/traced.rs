@@ -284,6 +284,9 @@ fn attacks_on_the_server_do_no_harm() {
     check_ordinary(&mut traced);
     traced.run(&input("linger")).unwrap();
     check_ordinary(&mut traced);
+    // The true end comes when the next run has begun.
+    traced.run(&input("early")).unwrap();
+    check_ordinary(&mut traced);
 }
 
 #[test]

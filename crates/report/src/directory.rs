@@ -8,17 +8,22 @@ use crate::results::Results;
 use crate::terminal::{self, Style};
 use crate::{html, junit, markdown, sarif, streams};
 use changeling_trace::input::Input;
+use std::fs::{File, TryLockError};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Longer streams and files are cut in `results.json`; cases have them whole.
 pub const CLIP: usize = 64 * 1024;
 
-/// A file of this name says that a directory is ours to replace.
+/// A file of this name says that a directory is ours to replace. Whoever writes in the directory
+/// has it locked.
 const MARKER: &str = ".changeling-out";
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct OutputDirectory {
     path: PathBuf,
+    _lock: Arc<File>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +37,8 @@ pub enum DirectoryError {
          give --out a new or empty directory", .0.display()
     )]
     Foreign(PathBuf),
+    #[error("another run of changeling is writing in {}", .0.display())]
+    Busy(PathBuf),
 }
 
 impl OutputDirectory {
@@ -41,11 +48,15 @@ impl OutputDirectory {
             if !path.join(MARKER).is_file() {
                 return Err(DirectoryError::Foreign(path.to_owned()));
             }
+            let _lock = lock(path)?;
             let old = old_path(path);
-            if is_used(&old)? && !old.join(MARKER).is_file() {
-                return Err(DirectoryError::Foreign(old));
+            if is_used(&old)? {
+                if !old.join(MARKER).is_file() {
+                    return Err(DirectoryError::Foreign(old));
+                }
+                remove(&old)?;
             }
-            replace_directory(path, &old)?;
+            attempt("rename", path, std::fs::rename(path, &old))?;
         }
         OutputDirectory::open(path)
     }
@@ -56,13 +67,14 @@ impl OutputDirectory {
             return Err(DirectoryError::Foreign(path.to_owned()));
         }
         attempt("make", path, std::fs::create_dir_all(path))?;
-        write_atomically(&path.join(MARKER), b"format = 1\n")?;
+        let lock = lock(path)?;
         for part in ["cases", "corpus"] {
             let part = path.join(part);
             attempt("make", &part, std::fs::create_dir_all(&part))?;
         }
         Ok(OutputDirectory {
             path: path.to_owned(),
+            _lock: Arc::new(lock),
         })
     }
 
@@ -156,6 +168,41 @@ pub fn old_path(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".old");
     path.with_file_name(name)
+}
+
+/// The lock of a directory; it ends with the process, however that ends.
+fn lock(path: &Path) -> Result<File, DirectoryError> {
+    let marker = path.join(MARKER);
+    let opened = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&marker);
+    let mut file = attempt("write", &marker, opened)?;
+    // Where files cannot be locked nobody is kept out.
+    if let Err(TryLockError::WouldBlock) = file.try_lock() {
+        return Err(DirectoryError::Busy(path.to_owned()));
+    }
+    attempt("write", &marker, file.write_all(b"format = 1\n"))?;
+    Ok(file)
+}
+
+/// Removes a directory of ours. What remains if this is stopped is still known to be ours.
+fn remove(path: &Path) -> Result<(), FileError> {
+    for entry in attempt("read", path, std::fs::read_dir(path))? {
+        let entry = attempt("read", path, entry)?;
+        if entry.file_name() == MARKER {
+            continue;
+        }
+        let inner = entry.path();
+        let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let removed = match is_directory {
+            true => std::fs::remove_dir_all(&inner),
+            false => std::fs::remove_file(&inner),
+        };
+        attempt("delete", &inner, removed)?;
+    }
+    attempt("delete", path, std::fs::remove_dir_all(path))
 }
 
 fn is_used(path: &Path) -> Result<bool, FileError> {

@@ -33,10 +33,10 @@ pub fn document(results: &Results) -> String {
         text.push_str(&markdown_block(&lines.join("\n"), "text"));
     }
     push_table(&mut text, results);
-    for (number, difference) in results.differences.iter().enumerate() {
-        let details = details(difference, number + 1);
+    for (place, difference) in results.differences.iter().enumerate() {
+        let details = details(difference, place);
         if text.len() + details.len() > LIMIT {
-            let left = results.differences.len() - number;
+            let left = results.differences.len() - place;
             text.push_str(&format!("\n{left} more in the HTML report.\n"));
             break;
         }
@@ -51,7 +51,7 @@ fn push_table(text: &mut String, results: &Results) {
         return;
     }
     text.push_str("\n| | kind | what | input | enters |\n|--:|---|---|---|---|\n");
-    for (number, difference) in results.differences.iter().take(50).enumerate() {
+    for (place, difference) in results.differences.iter().take(50).enumerate() {
         let places: Vec<String> = difference
             .changes
             .iter()
@@ -60,7 +60,7 @@ fn push_table(text: &mut String, results: &Results) {
             .collect();
         text.push_str(&format!(
             "| {} | {} | {} | {} | {} |\n",
-            number + 1,
+            wording::number(difference, place),
             difference.kind.text(),
             markdown(&printable_str(&difference.title)),
             input_cell(&difference.input),
@@ -91,7 +91,8 @@ fn input_cell(input: &InputView) -> String {
     streams.join("<br>")
 }
 
-fn details(difference: &Difference, number: usize) -> String {
+fn details(difference: &Difference, place: usize) -> String {
+    let number = wording::number(difference, place);
     let mut text = format!(
         "\n<details><summary>{number}. {}: {}</summary>\n\n",
         difference.kind.text(),

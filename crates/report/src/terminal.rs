@@ -14,6 +14,12 @@ pub struct Style {
     pub width: usize,
 }
 
+/// Columns of the terminal that standard error goes to, if it is one.
+pub fn error_columns() -> Option<usize> {
+    let size = terminal_size::terminal_size_of(std::io::stderr())?;
+    Some(usize::from(size.0.0))
+}
+
 impl Style {
     pub const fn plain(width: usize) -> Style {
         Style {
@@ -79,9 +85,9 @@ pub fn summary(results: &Results, out: &str, style: Style) -> String {
             visible(warning)
         ));
     }
-    for (number, difference) in results.differences.iter().enumerate() {
+    for (place, difference) in results.differences.iter().enumerate() {
         text.push('\n');
-        push_difference(&mut text, difference, number + 1, out, style);
+        push_difference(&mut text, difference, place, out, style);
     }
     push_others(&mut text, results, style);
     push_losses(&mut text, results, style);
@@ -104,7 +110,7 @@ pub fn summary(results: &Results, out: &str, style: Style) -> String {
 /// One difference in full, for places that show one at a time.
 pub fn difference(difference: &Difference, style: Style) -> String {
     let mut text = String::new();
-    push_difference(&mut text, difference, 1, ".", style);
+    push_difference(&mut text, difference, 0, ".", style);
     text
 }
 
@@ -124,7 +130,7 @@ fn heading(text: &str, style: Style) -> String {
 fn push_difference(
     text: &mut String,
     difference: &Difference,
-    number: usize,
+    place: usize,
     out: &str,
     style: Style,
 ) {
@@ -142,9 +148,9 @@ fn push_difference(
     );
     text.push_str(&format!(
         "{} {kind}{group}\n",
-        style.bold(&format!("{number}."))
+        style.bold(&format!("{}.", wording::number(difference, place)))
     ));
-    if !difference.title.is_empty() {
+    if !difference.title.is_empty() && difference.title != difference.kind.text() {
         text.push_str(&format!("{INDENT}{}\n", printable_str(&difference.title)));
     }
     let labels = difference

@@ -1,7 +1,7 @@
 //! Sentences that several reports share.
 
 use crate::escape::printable_str;
-use crate::results::{Change, Loss, Results, Stopped, Verdict};
+use crate::results::{Change, Difference, Loss, Results, Stopped, Verdict};
 use std::collections::HashSet;
 
 /// The verdict in one line.
@@ -211,6 +211,14 @@ pub fn next_steps(results: &Results, out: &str) -> Vec<String> {
         steps.push("--seed PATH      start from inputs that come closer to the change".into());
     }
     steps
+}
+
+/// The number that commands know a difference by; where there is none, its place in the list.
+pub fn number(difference: &Difference, place: usize) -> String {
+    match difference.id.parse::<u32>() {
+        Ok(number) => number.to_string(),
+        Err(_) => (place + 1).to_string(),
+    }
 }
 
 /// `a.c:12-14`, printable.

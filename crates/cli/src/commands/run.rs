@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::golden::Golden;
 use crate::guidance;
 use crate::inputs::InputOptions;
-use crate::progress::{Display, Mode};
+use crate::progress::{Display, Mode, say};
 use crate::recorder::Recorder;
 use crate::regions::Regions;
 use crate::runner::{Pair, Runner, side_name};
@@ -23,7 +23,7 @@ use changeling_explore::outcome::Saved;
 use changeling_explore::runner::PairRunner;
 use changeling_explore::search::{Search, Subject};
 use changeling_report::accepted::Accepted;
-use changeling_report::directory::OutputDirectory;
+use changeling_report::directory::{OutputDirectory, old_path};
 use changeling_report::results::{self, Bound, Results, Versions};
 use changeling_report::terminal::{self, Style};
 use changeling_report::{seeds, wording};
@@ -312,9 +312,12 @@ impl Job<'_> {
         results.settings = settings.listed.clone();
         results.changes = regions.counted();
         let keys = versions.each_ref().map(|version| version.built.key.clone());
-        let resume = self.earlier(&out, &shape, &keys, &mut warnings)?;
+        let (out, resume) = self.earlier(out, &shape, &keys, &mut warnings)?;
         results.warnings = warnings;
-        out.write_snapshot(&results).map_err(cannot_write)?;
+        // Until the search has begun, what was found before is all there is.
+        if !out.path().join("results.json").is_file() || resume.is_none() {
+            out.write_snapshot(&results).map_err(cannot_write)?;
+        }
         let accepted = Accepted::read(&accepted_path(&settings.out)).map_err(|error| Failure {
             code: Code::USAGE,
             what: error.to_string(),
@@ -355,6 +358,8 @@ impl Job<'_> {
                 Err(error) => pair.note(format!("only {} workers: {error}", runners.len())),
             }
         }
+        let known = resume.as_ref().map(|saved| saved.differences.clone());
+        let known = known.unwrap_or_default();
         let cancel = Cancel::default();
         cancel_on_signals(&cancel);
         let search = Search {
@@ -375,6 +380,7 @@ impl Job<'_> {
             resume,
         };
         let mut recorder = Recorder::new(out, results, regions, accepted, display, store);
+        recorder.restore(&known);
         let (outcome, _) = search.run(runners, &mut recorder);
         if let Some(golden) = &self.golden {
             match golden.judge(&outcome.differences, &pair.limits, &self.normaliser) {
@@ -395,30 +401,31 @@ impl Job<'_> {
         Ok(Code(results.exit_code()))
     }
 
+    /// What there is to go on with. Cases of other versions stay with the run that found them.
     fn earlier(
         &self,
-        out: &OutputDirectory,
+        out: OutputDirectory,
         shape: &Input,
         keys: &[String; 2],
         warnings: &mut Vec<String>,
-    ) -> Result<Option<Saved>, Failure> {
+    ) -> Result<(OutputDirectory, Option<Saved>), Failure> {
         if !self.arguments.resume {
-            return Ok(None);
+            return Ok((out, None));
         }
-        let earlier = store::read(out.path(), shape, keys).map_err(|error| usage(&error))?;
-        match earlier {
+        match store::read(out.path(), shape, keys).map_err(|error| usage(&error))? {
             None => {
                 warnings.push("there is no earlier run to resume; this one starts anew".into());
-                Ok(None)
+                Ok((out, None))
             }
+            Some(earlier) if earlier.same_versions => Ok((out, Some(earlier.saved))),
             Some(earlier) => {
-                if !earlier.same_versions {
-                    warnings.push(
-                        "the versions have changed since the earlier run: only its inputs are used"
-                            .into(),
-                    );
-                }
-                Ok(Some(earlier.saved))
+                let path = out.path().to_owned();
+                drop(out);
+                warnings.push(format!(
+                    "the versions have changed since the earlier run, which is kept in {}: only its inputs are used",
+                    old_path(&path).display()
+                ));
+                Ok((open_out(&path, false)?, Some(earlier.saved)))
             }
         }
     }
@@ -433,13 +440,14 @@ impl Job<'_> {
                 "stats": results.stats,
                 "out": out,
             });
-            println!("{event}");
+            say(&format!("{event}\n"));
         } else if self.arguments.quiet {
-            println!("{}", wording::verdict(results));
+            say(&format!("{}\n", wording::verdict(results)));
         } else {
             let shown = out.display().to_string();
-            print!("{}", terminal::summary(results, &shown, Style::detect()));
-            println!("\nreport: {}", out.join("report.html").display());
+            let summary = terminal::summary(results, &shown, Style::detect());
+            let report = out.join("report.html");
+            say(&format!("{summary}\nreport: {}\n", report.display()));
         }
     }
 }

@@ -4,7 +4,7 @@
 mod description;
 mod reproduce;
 
-use crate::files::{FileError, attempt, replace_directory};
+use crate::files::{FileError, attempt, content_name, replace_directory};
 use crate::results::{
     Change, Difference, End, FileWritten, InputView, Kind, Outcome, Side, Versions,
 };
@@ -229,8 +229,15 @@ fn read_part(folder: &Path, name: &str) -> Result<Vec<u8>, CaseError> {
     Ok(attempt("read", &path, std::fs::read(&path))?)
 }
 
+/// Programs may use names that leave no room for more letters.
 fn written_name(side: &str, name: &str) -> String {
-    format!("{side}.file-{}", escape::file_name(name))
+    const ROOM: usize = 200;
+    let mut escaped = escape::file_name(name);
+    if escaped.len() > ROOM {
+        escaped.truncate(ROOM / 2);
+        escaped = format!("{escaped}-{}", content_name([name.as_bytes()]));
+    }
+    format!("{side}.file-{escaped}")
 }
 
 fn exit_text(end: End) -> String {

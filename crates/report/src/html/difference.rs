@@ -11,15 +11,19 @@ const AMOUNT: Amount = Amount {
     width: 2000,
 };
 
+/// Up to so many changes are shown without being asked for.
+const CHANGES_SHOWN: usize = 3;
+
 pub(super) fn cards(results: &Results) -> String {
     let mut out = String::new();
-    for (number, difference) in results.differences.iter().enumerate() {
-        push_card(&mut out, difference, number + 1, results);
+    for (place, difference) in results.differences.iter().enumerate() {
+        push_card(&mut out, difference, place, results);
     }
     out
 }
 
-fn push_card(out: &mut String, difference: &Difference, number: usize, results: &Results) {
+fn push_card(out: &mut String, difference: &Difference, place: usize, results: &Results) {
+    let number = wording::number(difference, place);
     let severe = if difference.kind.is_severe() {
         " severe"
     } else {
@@ -55,9 +59,20 @@ fn push_card(out: &mut String, difference: &Difference, number: usize, results: 
         ));
     }
     if !difference.changes.is_empty() {
+        // The text of many changes is the same in every card, and longer than all the rest.
+        let many = difference.changes.len() > CHANGES_SHOWN;
         out.push_str("<p class=\"label\">Changes entered</p>\n");
+        if many {
+            let count = wording::count(difference.changes.len() as u64, "change");
+            out.push_str(&format!(
+                "<details class=\"changes\"><summary>{count}</summary>\n"
+            ));
+        }
         for change in &difference.changes {
             push_change(out, change, results);
+        }
+        if many {
+            out.push_str("</details>\n");
         }
     }
     let case = printable(&difference.case);

@@ -86,6 +86,15 @@ fn a_case_is_read_back_as_it_was_written() {
         value: "\n1".into(),
     }];
     case.head.finding = Some("overflow".into());
+    // As long as names of files may be, and longer once it is escaped.
+    for end in ["a", "b"] {
+        case.head
+            .files
+            .push(changeling_report::results::FileWritten {
+                name: format!("{}{end}", "é".repeat(127)),
+                bytes: end.into(),
+            });
+    }
     case.input.arguments[0] = Argument::Fixed(b"\xff\n".to_vec());
     let parent = folder.path().join("cases");
     let path = case.write(&parent).unwrap();

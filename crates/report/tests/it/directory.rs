@@ -72,6 +72,27 @@ fn the_run_before_is_kept_and_the_one_before_that_is_not() {
 }
 
 #[test]
+fn two_runs_do_not_write_in_the_same_directory() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out");
+    let first = OutputDirectory::create(&path).unwrap();
+    for result in [OutputDirectory::create(&path), OutputDirectory::open(&path)] {
+        assert!(matches!(result, Err(DirectoryError::Busy(_))));
+    }
+    first.write_snapshot(&sample::results()).unwrap();
+    // Whoever has a copy of it writes in it.
+    let copy = first.clone();
+    drop(first);
+    assert!(matches!(
+        OutputDirectory::open(&path),
+        Err(DirectoryError::Busy(_))
+    ));
+    drop(copy);
+    OutputDirectory::create(&path).unwrap();
+    assert!(folder.path().join("out.old/results.json").is_file());
+}
+
+#[test]
 fn a_directory_that_is_not_ours_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("thesis.tex"), "precious").unwrap();
