@@ -7,9 +7,10 @@ use crate::results::{
     coverage, found_by, groups, inconclusive, kind, losses, outcome_view, parting_place, sample,
     sequences, stats, stopped, suspected, title, undefined, unstable, violations, waited,
 };
+use crate::runner::Pair;
 use crate::sameness::is_same;
 use crate::store::Store;
-use crate::version::Version;
+use crate::version::{Version, absolute};
 use changeling_explore::Side;
 use changeling_explore::group::Spot;
 use changeling_explore::outcome::{Difference, Listener, Outcome, Progress, Verdict};
@@ -36,6 +37,7 @@ pub struct Recorder {
     pub accepted: Accepted,
     pub display: Display,
     pub store: Store,
+    pair: Arc<Pair>,
     /// What a third version says, by the number of the difference.
     pub golden: HashMap<u32, results::Golden>,
     /// Differences by number, with the folder of the case.
@@ -55,6 +57,7 @@ impl Recorder {
         accepted: Accepted,
         display: Display,
         store: Store,
+        pair: Arc<Pair>,
     ) -> Recorder {
         Recorder {
             log: out.log().ok(),
@@ -64,6 +67,7 @@ impl Recorder {
             accepted,
             display,
             store,
+            pair,
             golden: HashMap::new(),
             cases: BTreeMap::new(),
             last_snapshot: Instant::now(),
@@ -213,7 +217,7 @@ impl Recorder {
 
     fn put(&mut self, id: u32, mut difference: results::Difference) {
         if !self.is_accepted(&difference) {
-            let case = Case::of(&difference, &self.results.versions);
+            let case = Case::of(&difference, &self.versions(difference.kind));
             match self.out.add_case(&case) {
                 Ok(folder) => difference.case = folder,
                 Err(error) => self.trouble(error.to_string()),
@@ -225,6 +229,22 @@ impl Recorder {
         if let Some((_, old)) = before.filter(|(_, old)| !old.is_empty() && *old != folder) {
             let _ = std::fs::remove_dir_all(self.out.path().join(old));
         }
+    }
+
+    /// With the binaries that show a difference of this kind.
+    fn versions(&self, kind: results::Kind) -> results::Versions {
+        let mut versions = self.results.versions.clone();
+        if kind.is_finding() {
+            for (place, side) in [
+                (&mut versions.base, Side::Base),
+                (&mut versions.head, Side::Head),
+            ] {
+                if let Some(path) = self.pair.sanitized_binary(side) {
+                    place.binary = absolute(&path);
+                }
+            }
+        }
+        versions
     }
 
     fn described(&self, found: &Difference) -> results::Difference {

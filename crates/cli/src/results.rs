@@ -89,10 +89,23 @@ pub fn title(kind: results::Kind, base: &results::Outcome, head: &results::Outco
         results::Kind::ExitCode | results::Kind::Crash | results::Kind::CrashGone => {
             format!("{} becomes {}", base.end.text(), head.end.text())
         }
-        results::Kind::Sanitizer => head.finding.clone().unwrap_or_else(|| kind.text().into()),
-        results::Kind::SanitizerGone => base.finding.clone().unwrap_or_else(|| kind.text().into()),
+        results::Kind::Sanitizer => finding_title(kind, head),
+        results::Kind::SanitizerGone => finding_title(kind, base),
         _ => kind.text().into(),
     }
+}
+
+/// What a sanitizer found, without process numbers and addresses.
+fn finding_title(kind: results::Kind, outcome: &results::Outcome) -> String {
+    let Some(finding) = &outcome.finding else {
+        return kind.text().into();
+    };
+    let text = finding
+        .split_once("ERROR: ")
+        .map_or(finding.as_str(), |(_, text)| text);
+    let ends = [" on address ", " on unknown address ", " at pc "];
+    let end = ends.iter().filter_map(|end| text.find(end)).min();
+    text[..end.unwrap_or(text.len())].to_owned()
 }
 
 pub fn parting_place(base: &Spot, head: &Spot) -> Option<Place> {
@@ -406,4 +419,28 @@ pub fn inconclusive(results: &Results, outcome: &Outcome) -> Option<String> {
         return Some("no run entered a change before the search ended".into());
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn findings_are_named_without_what_changes_from_run_to_run() {
+        let title = |finding: &str| {
+            let outcome = results::Outcome {
+                finding: Some(finding.into()),
+                ..results::Outcome::default()
+            };
+            finding_title(results::Kind::Sanitizer, &outcome)
+        };
+        assert_eq!(
+            title(
+                "==3==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x7c1f at pc 0x55"
+            ),
+            "AddressSanitizer: heap-buffer-overflow"
+        );
+        let undefined = "new.c:3:5: runtime error: signed integer overflow";
+        assert_eq!(title(undefined), undefined);
+    }
 }

@@ -74,6 +74,14 @@ impl Pair {
         *self.seconds.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The build with sanitizers, if they are wanted: what a finding is seen with.
+    pub fn sanitized_binary(&self, side: Side) -> Option<PathBuf> {
+        match self.sanitize {
+            true => self.binary(side, BuildVariant::Sanitized),
+            false => None,
+        }
+    }
+
     /// The binary of a variant; made by the first who asks, the others wait.
     fn binary(&self, side: Side, variant: BuildVariant) -> Option<PathBuf> {
         let (place, wanted, what) = match variant {

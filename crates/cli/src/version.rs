@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use changeling_build::{BuildOptions, Built, Source, build};
 use changeling_instrument::{InstrumentError, instrument};
 use changeling_trace::sites::{self, SiteTable};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 pub struct Version {
@@ -119,4 +119,10 @@ impl From<changeling_exec::ExecError> for Failure {
             output: None,
         }
     }
+}
+
+/// As it is written down for later, from wherever that is read.
+pub fn absolute(path: &Path) -> String {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    path.display().to_string()
 }

@@ -61,10 +61,14 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
     let normaliser =
         Normaliser::new(&Places::default(), &rules).map_err(|error| usage(&error.to_string()))?;
     let time = duration("--run-time", &arguments.run_time)?;
-    let limits = Limits {
+    let mut limits = Limits {
         time,
         ..Limits::default()
     };
+    if case.kind.is_finding() {
+        // Sanitizers reserve terabytes of address space.
+        limits.memory = u64::MAX;
+    }
     if arguments.bisect {
         return Ok(bisect(arguments, &case, &normaliser, limits));
     }

@@ -12,7 +12,7 @@ use crate::runner::{Pair, Runner, side_name};
 use crate::settings::{SearchOptions, Settings, usage};
 use crate::source::SourceOptions;
 use crate::store::{self, Store};
-use crate::version::Version;
+use crate::version::{Version, absolute};
 use crate::versions::{Named, VersionOptions};
 use changeling_build::BuildOptions;
 use changeling_exec::Limits;
@@ -379,7 +379,15 @@ impl Job<'_> {
             cancel,
             resume,
         };
-        let mut recorder = Recorder::new(out, results, regions, accepted, display, store);
+        let mut recorder = Recorder::new(
+            out,
+            results,
+            regions,
+            accepted,
+            display,
+            store,
+            pair.clone(),
+        );
         recorder.restore(&known);
         let (outcome, _) = search.run(runners, &mut recorder);
         if let Some(golden) = &self.golden {
@@ -453,10 +461,6 @@ impl Job<'_> {
 }
 
 fn described(sides: &[Named; 2], versions: &[Version; 2]) -> Versions {
-    let absolute = |path: &Path| {
-        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        path.display().to_string()
-    };
     let mut described = labels(sides);
     for (place, version) in [&mut described.base, &mut described.head]
         .into_iter()

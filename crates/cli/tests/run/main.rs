@@ -512,6 +512,44 @@ fn a_case_is_replayed_exported_and_accepted() {
     assert!(room.path(".changeling/out.old/results.json").is_file());
 }
 
+/// A finding shows on builds with sanitizers only, so these are what a case is about.
+#[test]
+fn a_finding_of_a_sanitizer_is_reproduced() {
+    let room = Room::new();
+    let text = r#"#include <stdio.h>
+#include <stdlib.h>
+int main(void) {
+    int c = getchar();
+    char *p = malloc(4);
+    p[c == 'x' ? LAST : 0] = 1;
+    puts("done");
+    return 0;
+}
+"#;
+    room.write("old.c", text.replace("LAST", "3"));
+    room.write("new.c", text.replace("LAST", "4"));
+    let said = room.changeling(&[
+        "run",
+        "old.c",
+        "new.c",
+        "--stdin",
+        "1",
+        "--time",
+        "100s",
+        "--sanitize",
+        "address,undefined",
+    ]);
+    assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+    let found = &room.results()["differences"][0];
+    assert_eq!(found["kind"], "sanitizer");
+    assert_eq!(found["title"], "AddressSanitizer: heap-buffer-overflow");
+    let case = room.first_case();
+    let script = said_by_script(&room.path(&case));
+    assert!(script.contains("different: exit"), "{script}");
+    let said = room.changeling(&["replay", &case]);
+    assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+}
+
 #[test]
 fn settings_come_from_a_file_and_revisions_from_git() {
     let room = Room::new();

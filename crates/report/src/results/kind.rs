@@ -122,6 +122,11 @@ impl Kind {
         }
     }
 
+    /// Seen with sanitizers only.
+    pub fn is_finding(self) -> bool {
+        matches!(self, Kind::Sanitizer | Kind::SanitizerGone)
+    }
+
     /// Would stop a release rather than surprise a reader.
     pub const fn is_severe(self) -> bool {
         matches!(self, Kind::Crash | Kind::Sanitizer | Kind::Hang)
