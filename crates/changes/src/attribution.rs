@@ -37,14 +37,15 @@ pub fn assign_hunks(pair: &Pair<'_>, edits: &[(Edit, u32)]) -> Vec<Vec<HunkId>> 
                 .find_map(|&(which, place)| pair.text.hunk_named(which, place))
         };
         if own.is_empty() {
-            own.extend(layout_hunks(pair, edit));
-        }
-        if own.is_empty() {
             own.extend(named());
         }
         if own.is_empty() {
-            let at = |&(which, place): &(Which, Place)| pair.text.hunks_of_records_at(which, place);
-            own.extend(places.iter().flat_map(at));
+            own.extend(record_hunks(pair, edit, &places));
+        }
+        if own.is_empty() && is_call(pair, edit) {
+            let behind =
+                |&(which, place): &(Which, Place)| pair.text.hunk_behind_macros(which, place);
+            own.extend(places.iter().find_map(behind));
         }
         own.sort_unstable();
         own.dedup();
@@ -96,39 +97,34 @@ pub fn assign_hunks(pair: &Pair<'_>, edits: &[(Edit, u32)]) -> Vec<Vec<HunkId>> 
     hunks
 }
 
-/// Hunks that change the structure whose layout an address follows, or whose field is read or written
-/// in another size.
-fn layout_hunks(pair: &Pair<'_>, edit: Edit) -> Vec<HunkId> {
-    let sites = [(Which::Base, edit.base()), (Which::Head, edit.head())];
-    let names = sites.map(|(which, site)| record_of(pair.side(which).0, site?));
-    let names = names.iter().flatten();
-    names
-        .flat_map(|name| pair.text.hunks_of_record(name))
-        .collect()
-}
-
-/// The structure that an instruction finds its way in.
-fn record_of(program: &Program, site: Site) -> Option<String> {
-    let mut instruction = program.instruction(site);
-    loop {
-        let from = match &instruction.operation {
-            Operation::Address(address) => {
-                let Shape::Struct { name, .. } = &program.ty(address.element).shape else {
-                    return None;
-                };
-                // As in `struct.point`, `class.std::vector.3`.
-                let name = name.as_deref()?.split('.').nth(1)?;
-                return Some(name.rsplit("::").next().unwrap_or(name).to_owned());
-            }
-            Operation::Load(_) | Operation::Cast(_) => 0,
-            Operation::Store(_) => 1,
-            _ => return None,
+/// Hunks that change the structure whose layout an address follows, or which the line mentions.
+fn record_hunks(pair: &Pair<'_>, edit: Edit, places: &[(Which, Place)]) -> Vec<HunkId> {
+    let name = |which: Which, site: Site| {
+        let (program, _) = pair.side(which);
+        let Operation::Address(address) = &program.instruction(site).operation else {
+            return None;
         };
-        match instruction.operands.get(from)? {
-            Value::Result(site) => instruction = program.instruction(*site),
-            _ => return None,
-        }
+        let Shape::Struct { name, .. } = &program.ty(address.element).shape else {
+            return None;
+        };
+        // As in `struct.point`, `class.std::vector.3`.
+        let name = name.as_deref()?.split('.').nth(1)?;
+        Some(name.rsplit("::").next().unwrap_or(name).to_owned())
+    };
+    let sites = [(Which::Base, edit.base()), (Which::Head, edit.head())];
+    let names = sites.map(|(which, site)| name(which, site?));
+    let named: Vec<HunkId> = names
+        .iter()
+        .flatten()
+        .flat_map(|name| pair.text.hunks_of_record(name))
+        .collect();
+    if !named.is_empty() {
+        return named;
     }
+    places
+        .iter()
+        .flat_map(|&(which, place)| pair.text.hunks_of_records_at(which, place))
+        .collect()
 }
 
 /// Lines that only one version has, with code that was taken for code of other lines (one of several
@@ -178,6 +174,15 @@ fn is_taken_from_a_line_left(pair: &Pair<'_>, which: Which, site: Site) -> bool 
     };
     let place = partner.and_then(|partner| pair.side(other).0.place(partner));
     place.is_some_and(|place| pair.text.hunk_at(other, place).is_none())
+}
+
+/// Whether a call was altered: what it is given may come from a macro.
+fn is_call(pair: &Pair<'_>, edit: Edit) -> bool {
+    let sites = [(Which::Base, edit.base()), (Which::Head, edit.head())];
+    sites.into_iter().any(|(which, site)| {
+        let program = pair.side(which).0;
+        site.is_some_and(|site| program.instruction(site).call().is_some())
+    })
 }
 
 /// Hunks in the lines of a call behind its first one: its arguments may go on

@@ -213,9 +213,6 @@ impl Text {
         let lines = self.version(which).code.get(&place.file)?;
         let line = lines.get(place.line.checked_sub(1)? as usize)?;
         let words: HashSet<&str> = words(line).collect();
-        if let Some(hunk) = self.hunk_of_macro(which, place, &words) {
-            return Some(hunk);
-        }
         let mentions = |names: &Names| match names {
             Names::Macro(name) => words.contains(name.as_str()),
             Names::Words(names) => names.iter().any(|name| words.contains(name.as_str())),
@@ -231,7 +228,19 @@ impl Text {
                 .map(|&(id, _)| id)
                 .next()
         };
-        named(true).or_else(|| named(false))
+        match named(true) {
+            // A macro that says what it said before may take from one that does not.
+            Some(hunk) => self.hunk_of_macro(which, place, &words).or(Some(hunk)),
+            None => named(false),
+        }
+    }
+
+    /// A macro that means something else now and that those which the line mentions are made of.
+    pub fn hunk_behind_macros(&self, which: Which, place: Place) -> Option<HunkId> {
+        let place = self.canonical(which, place);
+        let lines = self.version(which).code.get(&place.file)?;
+        let line = lines.get(place.line.checked_sub(1)? as usize)?;
+        self.hunk_of_macro(which, place, &words(line).collect())
     }
 
     /// The hunk of a macro that means something else now: one of these, or one that these take

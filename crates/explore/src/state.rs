@@ -15,12 +15,11 @@ use crate::path::{self, Path, TestKind};
 use crate::runner::{Side, TracedRun};
 use crate::search::Subject;
 use crate::terms::TermError;
-use crate::tree::{Ended, Far, Inserted, NodeId, PairState, RunId, Tree, WayState};
+use crate::tree::{Ended, Inserted, NodeId, PairState, RunId, Tree, WayState};
 use crate::variation::Pool;
 use crate::{End, Observation};
 use changeling_solver::{Arena, Assignment, Bounds, Expr, Solver};
 use changeling_trace::input::Input;
-use std::cmp::Reverse;
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::hash::{Hash, Hasher};
@@ -341,23 +340,7 @@ impl State {
             self.take_back();
         }
         let when = self.guide.epoch();
-        let (guide, corpus) = (&mut self.guide, &self.corpus);
-        let far = |run: RunId, left: u32| {
-            let streams = &corpus[run.0 as usize].input.streams;
-            let length = streams.iter().map(|stream| stream.bytes.len()).sum();
-            Far {
-                left,
-                length: Reverse(length),
-            }
-        };
-        let judge = |run: RunId| {
-            let ran = &corpus[run.0 as usize];
-            let left = [ran.contexts, ran.furthest].map(|contexts| guide.progress(contexts));
-            far(run, left[0].min(left[1]))
-        };
-        let furthest = self
-            .tree
-            .came_far(inserted.end, run, far(run, progress), when, judge);
+        let furthest = self.tree.came_far(inserted.end, run, progress, when);
         if furthest || when != self.epoch {
             self.epoch = when;
             self.rank_again();

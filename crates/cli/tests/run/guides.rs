@@ -227,7 +227,7 @@ fn one_run_is_no_proof() {
     assert_eq!(code("all").0, Some(1));
     // The pair of paths on which nothing can differ is closed; the flip on its way is not.
     let stats = &room.results()["stats"];
-    assert_eq!(stats["equal_pairs"], 1, "{stats}");
+    assert!(stats["equal_pairs"].as_u64() >= Some(1), "{stats}");
 }
 
 /// What was changed only decides: where both versions have decided alike they are alike.
