@@ -206,7 +206,7 @@ pub struct Built {
     pub unavailable: Vec<(Variant, String)>,
 }
 
-pub const BUILT_FORMAT: u32 = 1;
+pub const BUILT_FORMAT: u32 = 2;
 
 impl Built {
     /// The name of a source relative to [`Built::source_root`], given the directory and name in

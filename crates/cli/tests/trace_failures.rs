@@ -243,6 +243,8 @@ fn what_code_that_is_not_traced_gets_is_lost_by_name() {
             int back = setjmp(place);
             if (back == 0) longjmp(place, text[5] | 1);                                 /* line 35 */
             if (back == 7) puts("back");
+            int copy; __asm__("movl %1, %0" : "=r"(copy) : "m"(*(int *)text));           /* line 37 */
+            if (copy == 7) puts("assembler");
             release(text);
             return 0;
         }
@@ -270,6 +272,7 @@ fn what_code_that_is_not_traced_gets_is_lost_by_name() {
         "31 (indirect call) \"stdin[3]\"",
         "33 mktime \"stdin[4]\"",
         "35 longjmp \"stdin[5]\"",
+        "37 (inline assembler) \"stdin[0]\"",
     ];
     assert_eq!(lost, expected, "{}", traced.wrong());
 }

@@ -385,24 +385,30 @@ impl Pass<'_> {
             self.flush(call);
             return;
         }
-        let given = || (0..call.argument_count()).map(|index| call.operand(index));
-        for argument in given() {
-            self.concretize_parts(call, argument, LossReason::ExternalCall);
+        for index in 0..call.argument_count() {
+            self.concretize_parts(call, call.operand(index), LossReason::ExternalCall);
         }
         self.flush(call);
         if quiet::ignores_memory(&name) {
             return;
         }
+        self.hand_over(call);
+    }
+
+    /// Counts the labels of memory that code outside is given pointers to.
+    fn hand_over(&mut self, call: Value) {
         self.cursor.before(call);
-        for pointer in given().filter(|&value| value.ty() == self.ir.ptr()) {
-            if may_hold_labels(pointer) {
-                let site = self.ir.constant(32, self.site(call) as u64);
-                let arguments = [self.cursor.as_int(pointer, 64), site];
-                let function = self
-                    .generator
-                    .runtime("__chg_rt_hand_over", false, &arguments);
-                self.cursor.call(function, &arguments);
+        for index in 0..call.argument_count() {
+            let pointer = call.operand(index);
+            if pointer.ty() != self.ir.ptr() || !may_hold_labels(pointer) {
+                continue;
             }
+            let site = self.ir.constant(32, self.site(call) as u64);
+            let arguments = [self.cursor.as_int(pointer, 64), site];
+            let function = self
+                .generator
+                .runtime("__chg_rt_hand_over", false, &arguments);
+            self.cursor.call(function, &arguments);
         }
     }
 
@@ -420,6 +426,7 @@ impl Pass<'_> {
             self.concretize_parts(call, call.operand(index), LossReason::Unsupported);
         }
         self.flush(call);
+        self.hand_over(call);
     }
 }
 
