@@ -190,3 +190,14 @@ fn grades(times: u32, exact: u32) -> u32 {
         Some(more) => exact + more.ilog2(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::grades;
+
+    #[test]
+    fn the_first_times_count_one_by_one() {
+        let graded: Vec<u32> = [0, 3, 4, 7, 8, 15, 16].map(|times| grades(times, 4)).into();
+        assert_eq!(graded, [0, 3, 4, 4, 5, 5, 6]);
+    }
+}

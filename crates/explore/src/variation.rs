@@ -334,3 +334,34 @@ fn piece(bytes: &[u8], random: &mut Random) -> Vec<u8> {
     let length = 1 + random.below(most);
     bytes.iter().skip(start).take(length).copied().collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_to_end_has_its_turn() {
+        let mut tier = Tier::default();
+        let cell = |manner| ([Context(0), Context(0)], Manner(manner));
+        for run in 0..99 {
+            tier.push(RunId(run), 5, cell(0));
+        }
+        tier.push(RunId(99), 5, cell(1));
+        let mut random = Random::new(3);
+        let chosen: Vec<RunId> = (0..400).map(|_| tier.choose(&mut random)).collect();
+        let rare = chosen.iter().filter(|run| run.0 == 99).count();
+        assert!(rare > 50, "{rare} of 400");
+    }
+
+    #[test]
+    fn the_shortest_runs_of_a_cell_are_kept() {
+        let mut tier = Tier::default();
+        let cell = ([Context(0), Context(0)], Manner(0));
+        for run in 0..100 {
+            tier.push(RunId(run), 100 - run as usize, cell);
+        }
+        let kept = &tier.cells[&cell].runs;
+        assert_eq!(kept.len(), LATEST);
+        assert_eq!(kept[0], (1, RunId(99)));
+    }
+}
