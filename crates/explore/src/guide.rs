@@ -134,6 +134,11 @@ pub trait Guide: Send {
         u32::MAX
     }
 
+    /// How many places in which something was changed a path with these contexts has not run.
+    fn missing(&self, _contexts: [Context; 2]) -> u32 {
+        0
+    }
+
     /// For each target that is still looked for, by number: how many goals a path has left that
     /// ends with these contexts, if it is on the way there at all.
     fn nearness(&mut self, _contexts: [Context; 2]) -> Vec<(usize, Option<u32>)> {

@@ -15,11 +15,12 @@ use crate::path::{self, Path, TestKind};
 use crate::runner::{Side, TracedRun};
 use crate::search::Subject;
 use crate::terms::TermError;
-use crate::tree::{Ended, Inserted, NodeId, PairState, RunId, Tree, WayState};
+use crate::tree::{Ended, Far, Inserted, NodeId, PairState, RunId, Tree, WayState};
 use crate::variation::Pool;
 use crate::{End, Observation};
 use changeling_solver::{Arena, Assignment, Bounds, Expr, Solver};
 use changeling_trace::input::Input;
+use std::cmp::Reverse;
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::hash::{Hash, Hasher};
@@ -340,7 +341,24 @@ impl State {
             self.take_back();
         }
         let when = self.guide.epoch();
-        let furthest = self.tree.came_far(inserted.end, run, progress, when);
+        let (guide, corpus) = (&mut self.guide, &self.corpus);
+        let far = |guide: &dyn Guide, run: RunId, left: u32| {
+            let ran = &corpus[run.0 as usize];
+            let streams = &ran.input.streams;
+            let length = streams.iter().map(|stream| stream.bytes.len()).sum();
+            Far {
+                left,
+                missing: guide.missing(ran.contexts),
+                length: Reverse(length),
+            }
+        };
+        let now = far(guide.as_ref(), run, progress);
+        let judge = |run: RunId| {
+            let ran = &corpus[run.0 as usize];
+            let left = [ran.contexts, ran.furthest].map(|contexts| guide.progress(contexts));
+            far(guide.as_ref(), run, left[0].min(left[1]))
+        };
+        let furthest = self.tree.came_far(inserted.end, run, now, when, judge);
         if furthest || when != self.epoch {
             self.epoch = when;
             self.rank_again();

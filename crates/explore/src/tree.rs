@@ -8,6 +8,7 @@ use crate::runner::Side;
 use crate::terms::TermError;
 use changeling_solver::{Arena, Assignment, Expr};
 use changeling_trace::sites::SiteTable;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -40,9 +41,26 @@ struct Node {
     doubted: bool,
     depth: u32,
     /// How far `run` came, and when that was judged.
-    progress: (u64, u32),
+    progress: (u64, Far),
     decision: Option<Box<Decision>>,
     ended: Option<Ended>,
+}
+
+/// How far a run came; smaller is further. Of those that came as far, the one that ran more of what was
+/// changed, then the one with more input to go on with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Far {
+    pub left: u32,
+    pub missing: u32,
+    pub length: Reverse<usize>,
+}
+
+impl Far {
+    const NOWHERE: Far = Far {
+        left: u32::MAX,
+        missing: u32::MAX,
+        length: Reverse(0),
+    };
 }
 
 /// A pair of complete paths.
@@ -165,7 +183,7 @@ impl Tree {
             discarded: false,
             doubted: false,
             depth: 0,
-            progress: (0, u32::MAX),
+            progress: (0, Far::NOWHERE),
             decision: None,
             ended: None,
         };
@@ -246,14 +264,30 @@ impl Tree {
     }
 
     /// A run that ended at `end` came far: from now on it stands for all nodes on its way
-    /// where none came further. `when` it was judged counts too: later judgements replace
-    /// earlier ones. Whether it is the furthest of all.
-    pub fn came_far(&mut self, end: NodeId, run: RunId, progress: u32, when: u64) -> bool {
+    /// where none came further. If that was judged before `when`, those that stood there are judged
+    /// again: what comes later is not better for it. Whether it is the furthest of all.
+    pub fn came_far(
+        &mut self,
+        end: NodeId,
+        run: RunId,
+        progress: Far,
+        when: u64,
+        mut judge: impl FnMut(RunId) -> Far,
+    ) -> bool {
+        if progress.left == u32::MAX {
+            return false;
+        }
         let mut current = end;
         loop {
             let node = &mut self.nodes[current.0 as usize];
-            let (judged, furthest) = node.progress;
-            if judged == when && furthest <= progress {
+            if node.progress.0 != when {
+                let furthest = match node.run == run {
+                    true => Far::NOWHERE,
+                    false => judge(node.run),
+                };
+                node.progress = (when, furthest);
+            }
+            if node.progress.1 <= progress && node.run != run {
                 return false;
             }
             node.progress = (when, progress);
@@ -268,7 +302,7 @@ impl Tree {
     /// The run that came furthest, if that was judged.
     pub fn furthest(&self) -> Option<RunId> {
         let root = self.node(Tree::ROOT);
-        (root.progress.1 != u32::MAX).then_some(root.run)
+        (root.progress.1.left != u32::MAX).then_some(root.run)
     }
 
     /// What the version `side` went on to decide on the way from `node` down to
@@ -554,7 +588,7 @@ impl Tree {
             discarded,
             doubted,
             depth,
-            progress: (0, u32::MAX),
+            progress: (0, Far::NOWHERE),
             decision: None,
             ended: None,
         });

@@ -480,6 +480,10 @@ impl Guide for Guided {
         left
     }
 
+    fn missing(&self, contexts: [Context; 2]) -> u32 {
+        self.blocks_left(contexts)
+    }
+
     fn nearness(&mut self, contexts: [Context; 2]) -> Vec<(usize, Option<u32>)> {
         let mut near = Vec::new();
         let aimed: Vec<usize> = self.missing.iter().chain(&self.sides).copied().collect();
