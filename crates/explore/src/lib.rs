@@ -30,7 +30,6 @@ pub mod runner;
 pub mod search;
 pub mod sequences;
 mod solve;
-mod splice;
 mod state;
 pub mod terms;
 pub mod tree;

@@ -16,18 +16,8 @@ use changeling_trace::input::Input;
 const NEAR: u32 = 4;
 
 impl State {
-    /// What hid the effect of a change was mended in one place. If something hides it further on, that
-    /// is mended next: an expression with three gaps needs three bytes.
-    pub fn lift_next(&mut self, run: RunId, mended: RunId) {
-        if let Some(&before) = self.masks.get(&mended)
-            && self.entered_change(run)
-        {
-            self.lift_mask(run, before + 1);
-        }
-    }
-
-    /// Looks for what hid the effect of a change on a run after so many decisions.
-    pub fn lift_mask(&mut self, run: RunId, after: usize) {
+    /// Looks for what hid the effect of a change on a run.
+    pub fn lift_mask(&mut self, run: RunId) {
         let ran = &self.corpus[run.0 as usize];
         let mut way: Vec<(NodeId, usize)> = Vec::new();
         let mut contexts: Vec<[Context; 2]> = vec![ran.contexts];
@@ -37,11 +27,9 @@ impl State {
         }
         way.reverse();
         contexts.reverse();
-        let last = self.guide.masked(&contexts);
-        let Some(last) = last.filter(|last| *last >= after) else {
+        let Some(last) = self.guide.masked(&contexts) else {
             return;
         };
-        self.masks.insert(run, last);
         for (rank, &(node, taken)) in (0..NEAR).zip(way[..=last].iter().rev()) {
             let Some(decision) = self.tree.decision(node) else {
                 continue;

@@ -4,9 +4,6 @@
 //! time in a loop if no path has come round so often, and one taken right after
 //! another side that it never followed. Which of two tasks is the better news is
 //! told by how often paths were seen to do the like.
-//!
-//! A run on which a side was taken more often than on any before is worth varying: what counts its
-//! way up to a limit has to be done again and again.
 
 use crate::frontier::{Bucket, Task};
 use crate::guides::Key;
@@ -14,7 +11,7 @@ use crate::runner::Side;
 use crate::state::State;
 use crate::tree::NodeId;
 use changeling_solver::Var;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// Version, site, calling site, outcome.
 pub type SideOfBranch = (Side, u32, u32, u64);
@@ -33,8 +30,6 @@ pub struct Familiar {
     taken: HashMap<(Option<SideOfBranch>, Test), u32>,
     /// Took a side after coming to its branch so often.
     turns: HashMap<Turn, u32>,
-    /// Took a side after taking it so often on the same path.
-    repeats: HashSet<Turn>,
     /// Took a side right after another one.
     steps: HashMap<(Option<Turn>, Turn), u32>,
     /// Took a side of a branch that only one version has there.
@@ -82,9 +77,7 @@ impl State {
         });
         let known = known.min().unwrap_or(0);
         let parted = context.and_then(|context| familiar.parted.get(&context));
-        // What comes early in the input leaves room for more.
-        let used = self.used(node, way) * NEWS / 256;
-        known * NEWS + roughly(parted) + used + u32::from(self.only_resizes(node, way)) * RESIZED
+        known * NEWS + roughly(parted) + u32::from(self.only_resizes(node, way)) * RESIZED
     }
 
     /// How often the like was done when the guide had the same still to do.
@@ -107,14 +100,12 @@ impl State {
         let context = self.context(node);
         let before = self.turn_before(node);
         let turns: Vec<Turn> = self.turns(node, way).collect();
-        let repeats = self.repeats(node, way);
         let contexts = self.tree.decision(node).map(|decision| decision.contexts);
         let state = self.guide.likeness(contexts.unwrap_or_default());
         let familiar = &mut self.familiar;
         let mut is_new = false;
         for turn in turns {
             is_new |= !familiar.turns.contains_key(&turn);
-            is_new |= familiar.repeats.insert((turn.0, repeats));
             *familiar.acted.entry((state, turn.0.0)).or_default() += 1;
             *familiar.taken.entry((context, turn.0)).or_default() += 1;
             *familiar.turns.entry(turn).or_default() += 1;
@@ -153,13 +144,6 @@ impl State {
         self.turns(node, way).next()
     }
 
-    /// How often the like of a way was taken before it.
-    fn repeats(&self, node: NodeId, way: usize) -> u32 {
-        let decision = self.tree.decision(node);
-        let times = decision.and_then(|decision| decision.repeats.get(way));
-        times.map_or(0, |times| grades(*times, 16))
-    }
-
     /// A way of a decision as each version that takes it has it.
     fn turns(&self, node: NodeId, way: usize) -> impl Iterator<Item = Turn> + '_ {
         let decision = self.tree.decision(node).into_iter();
@@ -171,7 +155,7 @@ impl State {
                     let site = decision.sites[side.index()];
                     let outcome = decision.ways[way].outcome;
                     let side = (side, site, decision.caller, outcome);
-                    ((side, decision.shape), grades(decision.visits, 4))
+                    ((side, decision.shape), rounds(decision.visits))
                 })
         })
     }
@@ -183,21 +167,11 @@ fn roughly(times: Option<&u32>) -> u32 {
     log.map_or(0, |log| log + 1)
 }
 
-/// The first times count one by one, later ones by doublings.
-fn grades(times: u32, exact: u32) -> u32 {
-    match times.checked_div(exact) {
-        None | Some(0) => times,
-        Some(more) => exact + more.ilog2(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::grades;
-
-    #[test]
-    fn the_first_times_count_one_by_one() {
-        let graded: Vec<u32> = [0, 3, 4, 7, 8, 15, 16].map(|times| grades(times, 4)).into();
-        assert_eq!(graded, [0, 3, 4, 4, 5, 5, 6]);
+/// Each of the first rounds of a loop is one of its own.
+fn rounds(visits: u32) -> u32 {
+    const EXACT: u32 = 4;
+    match visits {
+        0..EXACT => visits,
+        _ => EXACT + (visits / EXACT).ilog2(),
     }
 }

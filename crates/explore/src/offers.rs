@@ -175,7 +175,7 @@ impl State {
     }
 
     /// How much of the room for bytes lies before the first that a way is about, in 256ths.
-    pub fn used(&self, node: NodeId, at: usize) -> u32 {
+    fn used(&self, node: NodeId, at: usize) -> u32 {
         let Some(decision) = self.tree.decision(node) else {
             return 0;
         };

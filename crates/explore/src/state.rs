@@ -54,8 +54,6 @@ pub(crate) struct State {
     pub pool: Pool,
     /// Runs that saw something new, whose bytes have not been offered to others yet.
     carriers: Vec<RunId>,
-    /// Decisions of a run before something hid the effect of a change.
-    pub masks: HashMap<RunId, usize>,
     /// Where versions were seen to part.
     partings: HashSet<[u32; 2]>,
     /// The best rank of the flips offered last that lead to a target.
@@ -156,7 +154,6 @@ impl State {
             familiar: Familiar::default(),
             pool: Pool::new(seed),
             carriers: Vec::new(),
-            masks: HashMap::new(),
             partings: HashSet::new(),
             nearest: u32::MAX,
             epoch: 0,
@@ -217,11 +214,6 @@ impl State {
             Ok(inserted) => {
                 if let Some(origin) = origin {
                     self.check_promise(&origin, &inserted);
-                    if let Task::Mend { mend, .. } = origin.task
-                        && candidate.is_none()
-                    {
-                        self.lift_next(run, mend.run);
-                    }
                 }
                 let parting = self.corpus[run.0 as usize].parting;
                 // What parts the versions without showing may show with other bytes around it.
@@ -294,7 +286,6 @@ impl State {
             inserted.is_news |= self.count_taken(node, way);
         }
         inserted.is_news |= self.guide.saw_news();
-        let ends_anew = self.ends_anew(run);
         self.stats.concretizations += base.concretizations + head.concretizations;
         if inserted.is_new {
             self.new_pair(run, inserted.end, [&base, &head], differs)?;
@@ -330,9 +321,9 @@ impl State {
         if !self.guide.only_flips() {
             self.come_near(run);
         }
-        if (inserted.is_news || ends_anew) && !self.guide.only_flips() {
-            if inserted.is_news && !differs && self.entered_change(run) {
-                self.lift_mask(run, 0);
+        if inserted.is_news && !self.guide.only_flips() {
+            if !differs && self.entered_change(run) {
+                self.lift_mask(run);
             }
             self.pool_run(run, self.nearest);
             self.frontier.varies = true;

@@ -9,7 +9,6 @@ use crate::terms::TermError;
 use changeling_solver::{Arena, Assignment, Expr};
 use changeling_trace::sites::SiteTable;
 use std::cmp::Reverse;
-use std::collections::HashMap;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(u32);
@@ -103,23 +102,10 @@ pub struct Decision {
     pub visits: u32,
     /// What is tested, whichever bytes it is tested of; 0 if it is too much to tell.
     pub shape: u64,
-    /// For each way: how often the like was taken before.
-    pub repeats: Vec<u32>,
     pub subject: Expr,
     pub ways: Vec<Way>,
     /// For fixed values: how often another value was asked for.
     pub attempts: u32,
-}
-
-/// Sites in both versions, calling site, what is tested, outcome.
-type Likeness = ([u32; 2], u32, u64, u64);
-
-impl Decision {
-    /// The same for sides that are alike, whichever bytes they are about.
-    fn likeness(&self, way: usize) -> Likeness {
-        let outcome = self.ways[way].outcome;
-        (self.sites, self.caller, self.shape, outcome)
-    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -397,7 +383,6 @@ impl Tree {
         };
         let mut node = Tree::ROOT;
         let mut steps = steps.iter().peekable();
-        let mut repeats: HashMap<Likeness, u32> = HashMap::new();
         loop {
             let step = steps.peek().copied();
             let known = self.node(node).decision.is_some();
@@ -420,19 +405,11 @@ impl Tree {
                 (false, Some(step)) => {
                     steps.next();
                     self.decide(arena, sites, node, step)?;
-                    if let Some(decision) = self.decision_mut(node) {
-                        let ways = 0..decision.ways.len();
-                        let times = |way| repeats.get(&decision.likeness(way)).copied();
-                        decision.repeats = ways.map(|way| times(way).unwrap_or(0)).collect();
-                    }
                     inserted.decisions.push(node);
                     inserted.inconsistent |= !self.make_room(node, &mut inserted.taken);
                     self.way_of(node, step)
                 }
             };
-            if let Some(decision) = self.decision(node) {
-                *repeats.entry(decision.likeness(way)).or_default() += 1;
-            }
             node = self.follow(node, way, run, &mut inserted.taken);
         }
         inserted.end = node;
@@ -545,7 +522,6 @@ impl Tree {
             depth: self.node(node).depth,
             visits: step.visits,
             shape: arena.shape(step.test.subject, TELLING).unwrap_or(0),
-            repeats: Vec::new(),
             subject: step.test.subject,
             ways: alternatives.into_iter().map(way).collect(),
             attempts: 0,

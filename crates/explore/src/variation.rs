@@ -6,13 +6,12 @@
 //! put together at random; what comes of it is run and learnt from like any other.
 
 use crate::frontier::Random;
-use crate::guide::Context;
 use crate::manners::Manner;
 use crate::state::{Ran, State};
 use crate::tree::RunId;
 use changeling_solver::Expr;
 use changeling_trace::input::{Input, Stream};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 /// Runs that are worth varying.
 pub struct Pool {
@@ -23,9 +22,7 @@ pub struct Pool {
     near: BTreeMap<usize, (Nearness, Vec<RunId>)>,
     /// The best rank that led to a target.
     nearest: u32,
-    pub random: Random,
-    /// All ways to end that were seen.
-    cells: HashSet<Cell>,
+    random: Random,
 }
 
 /// Goals left, then bytes: the shorter an input, the more room there is for what is still to come.
@@ -35,46 +32,30 @@ type Nearness = (u32, usize);
 #[derive(Default)]
 struct Tier {
     runs: Vec<RunId>,
-    cells: BTreeMap<Cell, Alike>,
-}
-
-/// How a run ends: what the guide remembers of both versions by then, and the manner.
-type Cell = ([Context; 2], Manner);
-
-/// Runs that end alike.
-#[derive(Default)]
-struct Alike {
-    /// The shortest of them come first.
-    runs: Vec<(usize, RunId)>,
-    /// How often one of them was chosen.
-    chosen: u32,
+    /// By the manner in which they end.
+    alike: BTreeMap<Manner, Vec<RunId>>,
 }
 
 impl Tier {
-    fn push(&mut self, run: RunId, bytes: usize, cell: Cell) {
+    fn push(&mut self, run: RunId, manner: Manner) {
         self.runs.push(run);
-        let runs = &mut self.cells.entry(cell).or_default().runs;
-        let at = runs.partition_point(|known| *known < (bytes, run));
-        runs.insert(at, (bytes, run));
-        runs.truncate(LATEST);
+        self.alike.entry(manner).or_default().push(run);
     }
 
-    /// One of all, or of the cell that had the fewest turns: what ends in a way of its own has its
-    /// share, however many others end alike.
-    fn choose(&mut self, random: &mut Random) -> RunId {
-        let fewest = self.cells.values_mut().min_by_key(|alike| alike.chosen);
-        if random.below(2) == 0
-            && let Some(alike) = fewest
-        {
-            alike.chosen += 1;
-            let most = 1 + random.below(alike.runs.len());
-            return alike.runs[random.below(most)].1;
-        }
+    /// One of all, or first a manner to end, so that the rare ones have their share.
+    fn choose(&self, random: &mut Random) -> RunId {
+        let runs = match random.below(2) {
+            0 => &self.runs,
+            _ => {
+                let nth = random.below(self.alike.len());
+                self.alike.values().nth(nth).unwrap_or(&self.runs)
+            }
+        };
         let from = match random.below(2) {
-            0 => self.runs.len().saturating_sub(LATEST),
+            0 => runs.len().saturating_sub(LATEST),
             _ => 0,
         };
-        self.runs[from + random.below(self.runs.len() - from)]
+        runs[from + random.below(runs.len() - from)]
     }
 }
 
@@ -85,7 +66,6 @@ impl Pool {
             near: BTreeMap::new(),
             nearest: u32::MAX,
             random: Random::new(seed),
-            cells: HashSet::new(),
         }
     }
 
@@ -112,25 +92,18 @@ impl Pool {
         }
     }
 
-    /// Mostly one of the most promising.
+    /// Mostly one of the most promising, and among these one of the latest.
     fn choose(&mut self) -> Option<RunId> {
         if !self.near.is_empty() && self.random.below(2) == 0 {
             let nth = self.random.below(self.near.len());
             let (_, runs) = self.near.values().nth(nth)?;
             return Some(runs[self.random.below(runs.len())]);
         }
-        let waiting = self.tiers.iter_mut().filter(|tier| !tier.runs.is_empty());
-        let mut waiting: Vec<&mut Tier> = waiting.collect();
+        let waiting = self.tiers.iter().filter(|tier| !tier.runs.is_empty());
+        let waiting: Vec<&Tier> = waiting.collect();
         let last = waiting.len().checked_sub(1)?;
-        // What leads to a change in one way only may lead to it from quite another state.
-        let tier = match self.random.below(3) {
-            0 => self.random.below(last + 1),
-            _ => {
-                let mut tiers = 0..last;
-                tiers.find(|_| self.random.below(2) == 0).unwrap_or(last)
-            }
-        };
-        let tier = &mut waiting[tier];
+        let tier = (0..last).find(|_| self.random.below(2) == 0);
+        let tier = waiting[tier.unwrap_or(last)];
         Some(tier.choose(&mut self.random))
     }
 }
@@ -153,19 +126,13 @@ const MOST_TIMES: usize = 64;
 /// Inputs that are not looked at twice before something else is done.
 const TRIES: usize = 8;
 
-impl Ran {
-    fn cell(&self) -> Cell {
-        (self.contexts, self.manner)
-    }
-}
-
 impl State {
     /// A run may have ended nearer to a target than any before.
     pub fn come_near(&mut self, run: RunId) {
         let Ran {
             contexts, input, ..
         } = &self.corpus[run.0 as usize];
-        let bytes = length(input);
+        let bytes = input.streams.iter().map(|stream| stream.bytes.len()).sum();
         let targets = self.guide.nearness(*contexts);
         self.pool.come_near(run, bytes, &targets);
     }
@@ -188,32 +155,23 @@ impl State {
         if tier == NEAR && near.saturating_add(SLACK) < pool.nearest {
             let further = std::mem::take(&mut pool.tiers[NEAR]);
             for run in further.runs {
-                let ran = &self.corpus[run.0 as usize];
-                pool.tiers[OTHERS].push(run, length(&ran.input), ran.cell());
+                pool.tiers[OTHERS].push(run, self.corpus[run.0 as usize].manner);
             }
         }
         pool.nearest = pool.nearest.min(near);
-        let ran = &self.corpus[run.0 as usize];
-        pool.tiers[tier].push(run, length(&ran.input), ran.cell());
-    }
-
-    /// Whether no run before ended like this one.
-    pub fn ends_anew(&mut self, run: RunId) -> bool {
-        let cell = self.corpus[run.0 as usize].cell();
-        self.pool.cells.insert(cell)
+        pool.tiers[tier].push(run, self.corpus[run.0 as usize].manner);
     }
 
     /// An input that was not run before.
     pub fn variation(&mut self) -> Option<Input> {
         for _ in 0..TRIES {
             let run = self.pool.choose()?;
-            let other = RunId(self.pool.random.below(self.corpus.len()) as u32);
             let varied = match self.pool.random.below(4) {
                 0 => self.insertion(run),
-                1 => self.splice(run, other),
                 _ => None,
             };
             let varied = varied.unwrap_or_else(|| {
+                let other = RunId(self.pool.random.below(self.corpus.len()) as u32);
                 let input = |run: RunId| &self.corpus[run.0 as usize].input;
                 vary(input(run), input(other), &mut self.pool.random)
             });
@@ -244,11 +202,6 @@ impl State {
     }
 }
 
-/// Bytes of all streams.
-fn length(input: &Input) -> usize {
-    input.streams.iter().map(|stream| stream.bytes.len()).sum()
-}
-
 fn vary(input: &Input, other: &Input, random: &mut Random) -> Input {
     let mut varied = input.clone();
     let symbolic: Vec<usize> = (0..varied.streams.len())
@@ -257,8 +210,7 @@ fn vary(input: &Input, other: &Input, random: &mut Random) -> Input {
     if symbolic.is_empty() {
         return varied;
     }
-    let most = 1 + random.below(MOST_EDITS);
-    for _ in 0..=random.below(most) {
+    for _ in 0..=random.below(MOST_EDITS) {
         let at = symbolic[random.below(symbolic.len())];
         // Pieces may come from another stream: names and values are often repeated.
         let from = match random.below(4) {
@@ -299,16 +251,12 @@ fn edit(stream: &mut Stream, other: &[u8], random: &mut Random) {
         8.. => {
             let piece = piece(bytes, random);
             let room = stream.capacity.saturating_sub(bytes.len()) / piece.len().max(1);
-            let most = 1 + random.below(room.min(MOST_TIMES));
-            let times = 1 + random.below(most);
+            let times = 1 + random.below(room.min(MOST_TIMES));
             bytes.splice(at..at, piece.repeat(times));
         }
-        // or left out, or the rest of it is,
+        // or left out,
         5 => {
-            let end = match random.below(4) {
-                0 => bytes.len(),
-                _ => bytes.len().min(at + 1 + random.below(LONGEST / 2)),
-            };
+            let end = bytes.len().min(at + 1 + random.below(LONGEST / 2));
             bytes.drain(at..end);
         }
         // or is slightly other.
@@ -333,35 +281,4 @@ fn piece(bytes: &[u8], random: &mut Random) -> Vec<u8> {
     let most = 1 + random.below(LONGEST);
     let length = 1 + random.below(most);
     bytes.iter().skip(start).take(length).copied().collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_way_to_end_has_its_turn() {
-        let mut tier = Tier::default();
-        let cell = |manner| ([Context(0), Context(0)], Manner(manner));
-        for run in 0..99 {
-            tier.push(RunId(run), 5, cell(0));
-        }
-        tier.push(RunId(99), 5, cell(1));
-        let mut random = Random::new(3);
-        let chosen: Vec<RunId> = (0..400).map(|_| tier.choose(&mut random)).collect();
-        let rare = chosen.iter().filter(|run| run.0 == 99).count();
-        assert!(rare > 50, "{rare} of 400");
-    }
-
-    #[test]
-    fn the_shortest_runs_of_a_cell_are_kept() {
-        let mut tier = Tier::default();
-        let cell = ([Context(0), Context(0)], Manner(0));
-        for run in 0..100 {
-            tier.push(RunId(run), 100 - run as usize, cell);
-        }
-        let kept = &tier.cells[&cell].runs;
-        assert_eq!(kept.len(), LATEST);
-        assert_eq!(kept[0], (1, RunId(99)));
-    }
 }
