@@ -16,6 +16,10 @@ int __chg_symbolic(const void *p, size_t n);
 // Number of the symbolic stream behind a descriptor or a path, -1 if none.
 int __chg_fd_stream(int fd);
 int __chg_path_stream(const char *path);
+// A file that is no stream is opened to be read: something may have been put there before.
+void __chg_reads_file(void);
+// Memory became that of a file that is written to.
+void __chg_maps_file(void);
 // The descriptor now stands for the stream; -1: for none.
 void __chg_fd_bind(int fd, int stream);
 

@@ -15,7 +15,7 @@ static void message(const char *format, va_list list, const int *number) {
         __model_vfprintf(stderr, format, list);
         if (number != NULL) __model_fputs(": ", stderr);
     }
-    if (number != NULL) __model_fputs(strerror(*number), stderr);
+    if (number != NULL) __model_fputs(strerror((int)pin((uint32_t)*number)), stderr);
     __model_fputs("\n", stderr);
 }
 
@@ -62,7 +62,7 @@ static void end(int status, int number, const char *format, va_list list) {
     error_message_count++;
     if (number != 0) {
         char text[1024];
-        __model_fprintf(stderr, ": %s", strerror_r(number, text, sizeof text));
+        __model_fprintf(stderr, ": %s", strerror_r((int)pin((uint32_t)number), text, sizeof text));
     }
     __model_fputs("\n", stderr);
     fflush(stderr);

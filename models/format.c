@@ -230,7 +230,7 @@ static bool convert(struct format *format, const struct spec *spec, struct argum
         break;
     }
     case 'm':
-        errno = format->number;
+        errno = (int)pin((uint32_t)format->number);
         emit(format, __mdl_render_pointer(&rendering, spec, NULL), rendering.length);
         break;
     case 'e': case 'E': case 'f': case 'F': case 'g': case 'G': case 'a': case 'A':

@@ -63,7 +63,9 @@ void __mdl_place_open(int fd, const char *path, int flags) {
     if (fd < 0) return;
     __mdl_place_forget(fd);
     bool readable = (flags & O_ACCMODE) != O_WRONLY && (flags & O_TRUNC) == 0;
-    __mdl_bind(fd, readable ? __chg_path_stream(path) : -1);
+    int stream = readable ? __chg_path_stream(path) : -1;
+    if (readable && stream < 0) __chg_reads_file();
+    __mdl_bind(fd, stream);
 }
 
 uint64_t __mdl_left(int stream, uint64_t at, uint64_t n) {

@@ -35,7 +35,6 @@ static void report_text(int fd, size_t from, size_t length, int number, const ch
 // What the real function printed (`length` bytes) to a descriptor. Returns
 // the length, as an expression.
 static int report_printed(int fd, int length, int number, const char *text, va_list list) {
-    if (fd < 0) return length;
     int saved = errno;
     if (length < 0) {
         // A format that breaks off was printed up to there.

@@ -75,7 +75,7 @@ size_t __model_fwrite_unlocked(const void *from, size_t size, size_t count, FILE
 // --- messages
 
 void __model_perror(const char *s) {
-    int number = errno;
+    int number = (int)pin((uint32_t)errno);
     int fd = __mdl_output_fd(stderr);
     size_t n = s != NULL ? __model_strlen(s) : 0;
     errno = number;

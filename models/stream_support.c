@@ -14,7 +14,7 @@ bool __mdl_print_number(FILE *file, uint64_t value, char conversion, bool left, 
     struct rendering text;
     const char *bytes = __mdl_render_number(&text, &spec, value, 64);
     bool whole = fwrite(bytes, 1, text.length, file) == text.length;
-    if (whole && fd >= 0) __chg_output_value(fd, value, 64, text.conversion, bytes, text.length);
+    if (whole) __chg_output_value(fd, value, 64, text.conversion, bytes, text.length);
     __mdl_render_free(&text);
     return whole;
 }

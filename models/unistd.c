@@ -115,7 +115,7 @@ ssize_t __model_writev(int fd, const struct iovec *parts, int count) {
 
 off_t __model_lseek(int fd, off_t offset, int whence) {
     struct place *place = __mdl_place(fd);
-    if (place == NULL) return lseek(fd, offset, whence);
+    if (place == NULL) return lseek(fd, (off_t)pin((uint64_t)offset), (int)pin((uint32_t)whence));
     return __mdl_place_seek(fd, place, offset, whence);
 }
 

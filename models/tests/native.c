@@ -62,6 +62,9 @@ int __chg_fd_stream(int fd) {
     return bound[fd] - 1;
 }
 
+void __chg_reads_file(void) {}
+void __chg_maps_file(void) {}
+
 int __chg_path_stream(const char *path) {
     for (int i = 0; i < STREAMS; i++)
         if (streams[i].path[0] != 0 && strcmp(streams[i].path, path) == 0) return i;
@@ -139,7 +142,8 @@ static struct {
 static size_t values;
 
 void __chg_output(int fd, const void *p, size_t n) {
-    if (fd < 0 || fd >= FDS) mismatch("output to descriptor %d", fd);
+    if (fd < 0) return;
+    if (fd >= FDS) mismatch("output to descriptor %d", fd);
     if (outputs[fd].length + n > outputs[fd].capacity) {
         outputs[fd].capacity = 2 * (outputs[fd].length + n);
         outputs[fd].bytes = realloc(outputs[fd].bytes, outputs[fd].capacity);

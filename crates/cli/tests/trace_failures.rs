@@ -252,20 +252,7 @@ fn what_code_that_is_not_traced_gets_is_lost_by_name() {
     std::fs::write(room.path().join("main.c"), program).unwrap();
     std::fs::write(room.path().join("in"), "abcdefg").unwrap();
     let traced = trace(room.path(), &["main.c", "--stdin", "in"]);
-    let mut lost: Vec<String> = traced
-        .list("losses")
-        .iter()
-        .map(|loss| {
-            let place = loss["place"].as_str().unwrap();
-            let line = place.split(':').nth(1).unwrap();
-            format!(
-                "{line} {} {}",
-                loss["call"].as_str().unwrap(),
-                loss["input"][0]
-            )
-        })
-        .collect();
-    lost.sort();
+    let lost = lost(&traced);
     let expected = [
         "23 (indirect call) \"stdin[0]\"",
         "27 (indirect call) \"stdin[1]\"",
@@ -275,4 +262,64 @@ fn what_code_that_is_not_traced_gets_is_lost_by_name() {
         "37 (inline assembler) \"stdin[0]\"",
     ];
     assert_eq!(lost, expected, "{}", traced.wrong());
+}
+
+/// What is written may be read again: through a pipe, from memory, from a file. A file that is only
+/// written to is an output.
+#[test]
+fn what_comes_back_is_lost_by_name() {
+    let room = tempfile::tempdir().unwrap();
+    let program = r#"
+        #define _GNU_SOURCE
+        #include <fcntl.h>
+        #include <stdio.h>
+        #include <unistd.h>
+        int main(void)
+        {
+            char text[8];
+            if (fread(text, 1, 7, stdin) != 7) return 1;
+            int ends[2];
+            if (pipe(ends) != 0 || write(ends[1], text, 1) != 1) return 1;              /* line 11 */
+            char *kept; size_t length;
+            FILE *memory = open_memstream(&kept, &length);
+            fputc(text[1], memory);                                                     /* line 14 */
+            fprintf(memory, "%d", text[2]);                                             /* line 15 */
+            fclose(memory);
+            FILE *both = fopen("both", "w+");
+            fwrite(text + 3, 1, 1, both);                                               /* line 18 */
+            fclose(both);
+            int file = open("only", O_CREAT | O_WRONLY, 0600);
+            if (write(file, text + 4, 1) != 1) return 1;
+            close(file);
+            file = open("only", O_RDONLY);                                              /* line 23 */
+            return 0;
+        }
+    "#;
+    std::fs::write(room.path().join("main.c"), program).unwrap();
+    std::fs::write(room.path().join("in"), "abcdefg").unwrap();
+    let traced = trace(room.path(), &["main.c", "--stdin", "in"]);
+    let expected = [
+        "11 write \"stdin[0]\"",
+        "14 fputc \"stdin[1]\"",
+        "15 fprintf \"stdin[2]\"",
+        "18 fwrite \"stdin[3]\"",
+        "23 open \"stdin[4]\"",
+    ];
+    assert_eq!(lost(&traced), expected, "{}", traced.wrong());
+}
+
+/// Line, call and first byte of every loss.
+fn lost(traced: &Traced) -> Vec<String> {
+    let losses = traced.list("losses");
+    let mut lost: Vec<String> = losses
+        .iter()
+        .map(|loss| {
+            let place = loss["place"].as_str().unwrap();
+            let line = place.split(':').nth(1).unwrap();
+            let call = loss["call"].as_str().unwrap();
+            format!("{line} {call} {}", loss["input"][0])
+        })
+        .collect();
+    lost.sort();
+    lost
 }

@@ -134,11 +134,13 @@ fn captured<'a>(run: &'a TracedRun<'_>, descriptor: u8) -> Option<&'a [u8]> {
 /// A program that is killed may lose what it had buffered, so less is no sign.
 fn escaped(run: &TracedRun<'_>) -> bool {
     let finished = run.trace.run_flags & run_flags::FINISHED != 0;
-    [1u8, 2].into_iter().any(|descriptor| {
+    let mapped = run.trace.run_flags & run_flags::MAPPED != 0;
+    let escaped = [1u8, 2].into_iter().any(|descriptor| {
         let known = run.trace.output_totals[usize::from(descriptor)];
         let seen = captured(run, descriptor).unwrap_or_default().len() as u64;
         !run.observation.truncated && (seen > known || finished && seen < known)
-    })
+    });
+    mapped || escaped
 }
 
 fn text_stream(

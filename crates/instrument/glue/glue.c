@@ -28,6 +28,8 @@ uint32_t __chg_rt_any(uint64_t, uint64_t);
 void __chg_rt_store(uint64_t, uint32_t, uint32_t);
 void __chg_rt_concretize(uint32_t, uint32_t, uint64_t, uint32_t);
 void __chg_rt_lost_memory(uint64_t, uint64_t, uint32_t, uint32_t);
+void __chg_rt_reads_file(void);
+void __chg_rt_maps_file(void);
 void __chg_rt_heap_add(uint64_t, uint64_t);
 void __chg_rt_heap_remove(uint64_t);
 uint64_t __chg_rt_heap_size(uint64_t);
@@ -156,6 +158,9 @@ void __chg_clear(const void *p, size_t n) { __chg_rt_clear((uint64_t)p, n); }
 void __chg_copy(void *to, const void *from, size_t n) {
   __chg_rt_copy((uint64_t)to, (uint64_t)from, n);
 }
+
+void __chg_reads_file(void) { __chg_rt_reads_file(); }
+void __chg_maps_file(void) { __chg_rt_maps_file(); }
 
 void __chg_output(int fd, const void *p, size_t n) { __chg_rt_output(fd, (uint64_t)p, n); }
 
@@ -320,12 +325,18 @@ void __chg_ZdlPvmSt11align_val_t(void *p, size_t n, size_t a) {
 // ---- processes and threads ----
 
 void exit(int) __attribute__((noreturn));
+void quick_exit(int) __attribute__((noreturn));
 void _exit(int) __attribute__((noreturn));
 void __chg_rt_exit_status(uint32_t, uint64_t);
 
 __attribute__((noreturn)) void __chg_exit(int status) {
   __chg_rt_exit_status(__chg_args[0], (uint32_t)status);
   exit(status);
+}
+
+__attribute__((noreturn)) void __chg_quick_exit(int status) {
+  __chg_rt_exit_status(__chg_args[0], (uint32_t)status);
+  quick_exit(status);
 }
 
 __attribute__((noreturn)) void __chg__exit(int status) {

@@ -13,6 +13,7 @@ const GLUE: &[(&str, &str)] = &[
     ("posix_memalign", "__chg_posix_memalign"),
     ("free", "__chg_free"),
     ("exit", "__chg_exit"),
+    ("quick_exit", "__chg_quick_exit"),
     ("_exit", "__chg__exit"),
     ("_Exit", "__chg__exit"),
     ("fork", "__chg_fork"),

@@ -20,6 +20,7 @@ unsafe extern "C" {
     pub fn write(fd: c_int, buf: *const c_void, n: usize) -> isize;
     pub fn lseek(fd: c_int, off: c_long, whence: c_int) -> c_long;
     pub fn close(fd: c_int) -> c_int;
+    pub fn fcntl(fd: c_int, command: c_int, ...) -> c_int;
     pub fn fork() -> c_int;
     pub fn waitpid(pid: c_int, status: *mut c_int, options: c_int) -> c_int;
     pub fn chdir(path: *const c_char) -> c_int;
@@ -31,6 +32,9 @@ unsafe extern "C" {
     pub fn realpath(path: *const c_char, out: *mut c_char) -> *mut c_char;
 }
 
+const F_GETFL: c_int = 3;
+const O_ACCMODE: c_int = 3;
+const O_WRONLY: c_int = 1;
 pub const PROT_READ: c_int = 1;
 pub const PROT_WRITE: c_int = 2;
 pub const MAP_SHARED: c_int = 1;
@@ -46,6 +50,18 @@ pub const EINTR: c_int = 4;
 
 unsafe extern "C" {
     fn __errno_location() -> *mut c_int;
+}
+
+/// Whether what is written to a descriptor may be read again: through a pipe, or from a file that
+/// is open for both.
+pub fn is_readable(fd: c_int) -> bool {
+    unsafe {
+        let before = errno();
+        let mode = fcntl(fd, F_GETFL) & O_ACCMODE;
+        let readable = mode != O_WRONLY || lseek(fd, 0, SEEK_CUR) < 0;
+        *__errno_location() = before;
+        readable
+    }
 }
 
 pub fn errno() -> c_int {

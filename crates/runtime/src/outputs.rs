@@ -2,7 +2,8 @@
 
 use crate::{events, libc, memory, shadow, simplify, state, texts};
 use core::ffi::c_char;
-use trace::event::{EXIT_STATUS, EventKind};
+use core::sync::atomic::{AtomicU32, Ordering};
+use trace::event::{EXIT_STATUS, EventKind, LossReason};
 use trace::node::Label;
 
 /// `bytes` bytes of memory were written to a descriptor's stream.
@@ -41,11 +42,42 @@ pub unsafe extern "C" fn __chg_rt_output(fd: i32, address: u64, bytes: u64) {
     }
 }
 
+/// The label of the last byte that went into a file.
+static FILED: AtomicU32 = AtomicU32::new(0);
+
+/// What is written may come back, and then nobody knows any more that it depends on the input: to
+/// memory (there is no descriptor) or to something that can be read. Whether it is an output at all.
+fn let_go(fd: i32, label: Label) -> bool {
+    if (0..=2).contains(&fd) {
+        return true;
+    }
+    FILED.store(label, Ordering::Relaxed);
+    if fd < 0 || libc::is_readable(fd) {
+        events::loss(state::call_site(), label, LossReason::ExternalMemory);
+    }
+    fd >= 0
+}
+
+/// A file is opened to be read that holds none of the input as it was given.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_reads_file() {
+    let label = FILED.load(Ordering::Relaxed);
+    if label != 0 && state::tracing() {
+        events::loss(state::call_site(), label, LossReason::ExternalMemory);
+    }
+}
+
+/// Memory is a file's: what is put there is an output that nobody sees.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_maps_file() {
+    state::raise(trace::layout::run_flags::MAPPED);
+}
+
 fn push_byte(fd: i32, at: u64, place: u64) {
     let site = state::call_site();
     let value = unsafe { *(at as *const u8) } as u64;
     let label = unsafe { memory::__chg_rt_load(at, 8, value, site) };
-    if label != 0 {
+    if label != 0 && let_go(fd, label) {
         events::push(
             EventKind::OutputByte,
             fd as u8,
@@ -95,6 +127,9 @@ fn push_value(fd: i32, printed: Printed, start: u64, bytes: u64) {
         value,
         format,
     } = printed;
+    if !let_go(fd, label) {
+        return;
+    }
     let site = state::call_site();
     events::push(EventKind::OutputValue, fd as u8, site, label, format, start);
     events::push(

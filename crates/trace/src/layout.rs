@@ -120,6 +120,8 @@ pub mod run_flags {
     pub const FORKED: u32 = 8;
     /// Not all marks found room in the log.
     pub const MARKS_CUT: u32 = 16;
+    /// The program can write to a file through memory.
+    pub const MAPPED: u32 = 32;
 }
 
 /// Start of the input region.

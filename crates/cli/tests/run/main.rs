@@ -513,6 +513,37 @@ fn a_case_is_replayed_exported_and_accepted() {
 }
 
 /// A finding shows on builds with sanitizers only, so these are what a case is about.
+/// No branch tells the versions apart, only where a value ends up.
+#[test]
+fn values_are_followed_to_where_they_are_seen() {
+    let room = Room::new();
+    let text = r#"#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void) {
+    unsigned char c = 0;
+    if (read(0, &c, 1) != 1) return 0;
+    c ^= (((unsigned)(c ^ 211) - 1u) >> 31) * CHANGED;
+    END
+    return 0;
+}
+"#;
+    let ends = [
+        "quick_exit(c);",
+        "errno = c; perror(\"x\");",
+        "lseek(open(\"f\", O_CREAT | O_WRONLY, 0600), c, SEEK_SET); write(3, \"x\", 1);",
+    ];
+    for end in ends {
+        let text = text.replace("END", end);
+        room.write("old.c", text.replace("CHANGED", "0"));
+        room.write("new.c", text.replace("CHANGED", "7"));
+        let said = room.changeling(&["run", "old.c", "new.c", "--stdin", "1", "--jobs", "1"]);
+        assert_eq!(said.code, Some(1), "{end}\n{}{}", said.stdout, said.stderr);
+    }
+}
+
 #[test]
 fn a_finding_of_a_sanitizer_is_reproduced() {
     let room = Room::new();
