@@ -83,8 +83,9 @@ void *__model_mmap(void *where, size_t n, int protection, int flags, int fd, off
     void *memory = mmap(where, n, protection, flags, fd, offset);
     if (memory == MAP_FAILED) return memory;
     __chg_clear(memory, n);
-    if (fd >= 0 && !(flags & MAP_ANONYMOUS) && (flags & MAP_SHARED) && (protection & PROT_WRITE)) __chg_maps_file();
-    int stream = (flags & MAP_ANONYMOUS) || fd < 0 ? -1 : __chg_fd_stream(fd);
+    if ((flags & MAP_ANONYMOUS) || fd < 0) return memory;
+    if ((flags & MAP_SHARED) && (protection & PROT_WRITE)) __chg_maps_file();
+    int stream = __chg_fd_stream(fd);
     if (stream < 0) return memory;
     // Behind the end of the file the last page holds zeros.
     uint64_t length = pin(__chg_stream_length(stream));

@@ -247,11 +247,7 @@ impl Runner {
             let Some(binary) = self.pair.binary(side, BuildVariant::Sanitized) else {
                 return Ok(None);
             };
-            // Sanitizers reserve terabytes of address space.
-            let limits = Limits {
-                memory: u64::MAX,
-                ..self.pair.limits.clone()
-            };
+            let limits = self.pair.limits.clone().with_sanitizers();
             *slot = Some(Plain::new(&binary, limits)?);
         }
         match slot {

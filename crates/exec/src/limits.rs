@@ -21,6 +21,16 @@ pub struct Limits {
     pub capture: usize,
 }
 
+impl Limits {
+    /// Sanitizers reserve terabytes of address space.
+    pub fn with_sanitizers(self) -> Limits {
+        Limits {
+            memory: u64::MAX,
+            ..self
+        }
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Limits {

@@ -64,6 +64,14 @@ pub(crate) struct State {
     distrusted: bool,
 }
 
+impl Ran {
+    /// Bytes of all its streams.
+    pub fn length(&self) -> usize {
+        let streams = self.input.streams.iter();
+        streams.map(|stream| stream.bytes.len()).sum()
+    }
+}
+
 /// What a guide has seen of both paths so far.
 #[derive(Default)]
 struct Signs {
@@ -335,12 +343,10 @@ impl State {
         let (guide, corpus) = (&mut self.guide, &self.corpus);
         let far = |guide: &dyn Guide, run: RunId, left: u32| {
             let ran = &corpus[run.0 as usize];
-            let streams = &ran.input.streams;
-            let length = streams.iter().map(|stream| stream.bytes.len()).sum();
             Far {
                 left,
                 missing: guide.missing(ran.contexts),
-                length: Reverse(length),
+                length: Reverse(ran.length()),
             }
         };
         let now = far(guide.as_ref(), run, progress);

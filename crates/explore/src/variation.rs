@@ -7,7 +7,7 @@
 
 use crate::frontier::Random;
 use crate::manners::Manner;
-use crate::state::{Ran, State};
+use crate::state::State;
 use crate::tree::RunId;
 use changeling_solver::Expr;
 use changeling_trace::input::{Input, Stream};
@@ -129,11 +129,9 @@ const TRIES: usize = 8;
 impl State {
     /// A run may have ended nearer to a target than any before.
     pub fn come_near(&mut self, run: RunId) {
-        let Ran {
-            contexts, input, ..
-        } = &self.corpus[run.0 as usize];
-        let bytes = input.streams.iter().map(|stream| stream.bytes.len()).sum();
-        let targets = self.guide.nearness(*contexts);
+        let ran = &self.corpus[run.0 as usize];
+        let bytes = ran.length();
+        let targets = self.guide.nearness(ran.contexts);
         self.pool.come_near(run, bytes, &targets);
     }
 

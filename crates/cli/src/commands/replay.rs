@@ -66,8 +66,7 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
         ..Limits::default()
     };
     if case.kind.is_finding() {
-        // Sanitizers reserve terabytes of address space.
-        limits.memory = u64::MAX;
+        limits = limits.with_sanitizers();
     }
     if arguments.bisect {
         return Ok(bisect(arguments, &case, &normaliser, limits));

@@ -9,7 +9,7 @@
 
 use super::facts::Facts;
 use super::modified::Pair;
-use super::prune::divides;
+use super::prune::computes;
 use crate::runner::Side;
 use changeling_program::{BlockId, Operation, Program, Site};
 use std::collections::{BTreeSet, HashMap};
@@ -71,15 +71,8 @@ fn resting(facts: &Facts<'_>, modified: Vec<Site>) -> Option<BTreeSet<Site>> {
             continue;
         }
         let silent = match &facts.program.instruction(site).operation {
-            Operation::Binary(operation, _) => !divides(*operation),
-            Operation::Negate
-            | Operation::Compare(_)
-            | Operation::Cast(_)
-            | Operation::Select
-            | Operation::Freeze
-            | Operation::Phi { .. } => true,
             Operation::Branch { then, otherwise } => then != otherwise,
-            _ => false,
+            operation => computes(operation),
         };
         if !silent {
             return None;

@@ -172,14 +172,8 @@ fn is_hidden(instruction: &Instruction, modified: bool, depends: impl Fn(&Value)
         !modified && operand.is_some_and(|value| !depends(value))
     };
     match &instruction.operation {
-        Operation::Binary(operation, _) => !divides(*operation),
-        Operation::Negate
-        | Operation::Compare(_)
-        | Operation::Cast(_)
-        | Operation::Select
-        | Operation::Freeze
-        | Operation::Phi { .. }
-        | Operation::Address(_)
+        operation if computes(operation) => true,
+        Operation::Address(_)
         | Operation::ExtractValue { .. }
         | Operation::InsertValue { .. }
         | Operation::Jump { .. }
@@ -193,10 +187,19 @@ fn is_hidden(instruction: &Instruction, modified: bool, depends: impl Fn(&Value)
     }
 }
 
-/// Whether an operation can fail.
-pub(super) fn divides(operation: BinaryOp) -> bool {
+/// Whether an operation does nothing but make a value out of others, and cannot fail.
+pub(super) fn computes(operation: &Operation) -> bool {
     use BinaryOp::{SDiv, SRem, UDiv, URem};
-    matches!(operation, SDiv | SRem | UDiv | URem)
+    match operation {
+        Operation::Binary(operation, _) => !matches!(operation, SDiv | SRem | UDiv | URem),
+        Operation::Negate
+        | Operation::Compare(_)
+        | Operation::Cast(_)
+        | Operation::Select
+        | Operation::Freeze
+        | Operation::Phi { .. } => true,
+        _ => false,
+    }
 }
 
 /// A call of something that is not part of the program may do anything with what it is given.
