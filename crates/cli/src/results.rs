@@ -128,6 +128,7 @@ pub fn found_by(bucket: Bucket) -> &'static str {
         Bucket::Reach => "nearer to a target",
         Bucket::Displaced => "another value where one was fixed",
         Bucket::Explore => "a flipped decision",
+        Bucket::Mend => "what hid a change taken away, or a byte put in",
         Bucket::Vary => "pieces of other inputs",
         Bucket::Hard => "a question that was put off",
     }

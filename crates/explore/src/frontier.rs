@@ -29,13 +29,15 @@ pub enum Bucket {
     /// Other values where one was fixed.
     Displaced,
     Explore,
+    /// What hides the effect of a change taken away, or a byte put in (guides only).
+    Mend,
     /// Pieces of inputs put together.
     Vary,
     /// Questions that turned out to be hard.
     Hard,
 }
 
-const BUCKETS: usize = 9;
+const BUCKETS: usize = 10;
 
 impl Bucket {
     pub const ALL: [Bucket; BUCKETS] = [
@@ -46,6 +48,7 @@ impl Bucket {
         Bucket::Reach,
         Bucket::Displaced,
         Bucket::Explore,
+        Bucket::Mend,
         Bucket::Vary,
         Bucket::Hard,
     ];
@@ -59,6 +62,7 @@ impl Bucket {
             Bucket::Reach => "reach",
             Bucket::Displaced => "displaced",
             Bucket::Explore => "explore",
+            Bucket::Mend => "mend",
             Bucket::Vary => "vary",
             Bucket::Hard => "hard",
         }
@@ -72,6 +76,7 @@ impl Bucket {
             Bucket::Sequence => 6.0,
             Bucket::Reach => 5.0,
             Bucket::Explore => 4.0,
+            Bucket::Mend => 5.0,
             Bucket::Vary => 4.0,
             Bucket::Displaced => 1.0,
             Bucket::Hard => 0.3,
@@ -283,6 +288,10 @@ impl Frontier {
     fn has(&self, bucket: Bucket) -> bool {
         match bucket {
             Bucket::Vary => self.varies && self.runs >= FLIPS_FIRST && !self.is_empty(),
+            Bucket::Mend => {
+                let waiting = self.buckets[bucket as usize].len();
+                waiting > 0 && (self.runs >= FLIPS_FIRST || waiting == self.len())
+            }
             _ => !self.buckets[bucket as usize].is_empty(),
         }
     }
@@ -296,7 +305,7 @@ impl Frontier {
     }
 }
 
-/// Runs before anything is put together at random: what few flips can show they should.
+/// Runs before anything is mended or put together at random: what few flips can show they should.
 pub const FLIPS_FIRST: u64 = 24;
 
 /// Hard questions take as long as hundreds of runs: they have to wait for the others.

@@ -166,6 +166,12 @@ pub trait Guide: Send {
         None
     }
 
+    /// What a path remembers before each of its decisions, and in the end. Where it first had run
+    /// what of the changes no path had run together before.
+    fn first_ran(&mut self, _contexts: &[[Context; 2]]) -> Vec<usize> {
+        Vec::new()
+    }
+
     /// If a flip asks for another length: which one would be best.
     fn best_length(&self, _flip: &Flip) -> Option<u64> {
         None

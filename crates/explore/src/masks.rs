@@ -1,9 +1,12 @@
-//! What hides the effect of a change.
+//! What hides the effect of a change, and what may bring it to light.
 //!
 //! A run may enter a change and show nothing because of something else that it did, such as an
 //! error that was noted before and is all that is reported. The guide knows what has to hold where
 //! effects are shown, and when it ceased to hold; what was decided right before that is then decided
 //! otherwise.
+//!
+//! A run that enters a change and hides nothing may lack but a little: `1?2:3` shows nothing where
+//! `-1?2:3` does. Bytes that the program would have taken otherwise are put in between the others.
 
 use crate::frontier::{Bucket, Mend, Task};
 use crate::guide::Context;
@@ -13,11 +16,19 @@ use changeling_solver::{Answer, Expr, Var};
 use changeling_trace::input::Input;
 
 /// So many decisions before the mask are made otherwise.
-const NEAR: u32 = 4;
+const NEAR: usize = 4;
+/// Ranks that each byte is worth behind the mask: what is right up to there is a beginning. Of longer inputs
+/// nothing is hoped for.
+const BYTE: u32 = 2;
+const MOST_BYTES: usize = 16;
+/// Ranks that each place is worth in which something was changed and which did not run.
+const MISSING: u32 = 2;
+/// So many decisions of a run are looked at.
+const MOST_BETWEEN: usize = 512;
 
 impl State {
-    /// Looks for what hid the effect of a change on a run.
-    pub fn lift_mask(&mut self, run: RunId) {
+    /// A run entered a change and shows nothing of it.
+    pub fn bring_to_light(&mut self, run: RunId) {
         let ran = &self.corpus[run.0 as usize];
         let mut way: Vec<(NodeId, usize)> = Vec::new();
         let mut contexts: Vec<[Context; 2]> = vec![ran.contexts];
@@ -27,30 +38,106 @@ impl State {
         }
         way.reverse();
         contexts.reverse();
-        let Some(last) = self.guide.masked(&contexts) else {
+        for first in self.guide.first_ran(&contexts) {
+            self.look_around(run, &way, first);
+        }
+        match self.guide.masked(&contexts) {
+            Some(last) => self.lift_mask(run, &way[..=last]),
+            None => self.put_between(run),
+        }
+    }
+
+    /// More of the changes than ever had run before a decision: what was decided right before that and
+    /// after it is decided otherwise.
+    fn look_around(&mut self, run: RunId, way: &[(NodeId, usize)], first: usize) {
+        let before = way[..first].iter().rev().take(NEAR);
+        let after = way[first..].iter().take(NEAR);
+        let near: Vec<(u32, (NodeId, usize))> = (0u32..)
+            .zip(before.copied())
+            .chain((0u32..).zip(after.copied()))
+            .collect();
+        for (rank, (node, taken)) in near {
+            self.mend_otherwise(run, node, taken, rank);
+        }
+    }
+
+    /// What was decided right before the mask is decided otherwise.
+    fn lift_mask(&mut self, run: RunId, way: &[(NodeId, usize)]) {
+        let length = self.corpus[run.0 as usize].length();
+        let masked = way.last().and_then(|(node, _)| self.tree.decision(*node));
+        let variables = masked.map(|decision| self.arena.variables(decision.subject));
+        let offsets = variables.into_iter().flatten().map(|var| match var {
+            Var::Byte { offset, .. } => offset as usize,
+            Var::Length { .. } => length,
+        });
+        let behind = length.saturating_sub(offsets.max().unwrap_or(length));
+        let behind = BYTE * behind.min(MOST_BYTES) as u32;
+        for (rank, &(node, taken)) in (0u32..).zip(way.iter().rev().take(NEAR)) {
+            self.mend_otherwise(run, node, taken, behind + rank);
+        }
+    }
+
+    /// A decision of a run will be made otherwise, in all ways there are.
+    fn mend_otherwise(&mut self, run: RunId, node: NodeId, taken: usize, rank: u32) {
+        let Some(decision) = self.tree.decision(node) else {
             return;
         };
-        for (rank, &(node, taken)) in (0..NEAR).zip(way[..=last].iter().rev()) {
-            let Some(decision) = self.tree.decision(node) else {
-                continue;
-            };
-            let ways = decision.ways.iter().map(|way| way.state).enumerate();
-            let others = ways.filter(|(at, _)| *at != taken);
-            let possible = others.filter(|(_, state)| *state != WayState::Impossible);
-            let possible: Vec<usize> = possible.map(|(at, _)| at).collect();
-            for at in possible {
-                for inserts in [false, true] {
-                    let (way, mend) = (at as u32, Mend { run, inserts });
-                    let task = Task::Mend { node, way, mend };
-                    self.frontier.push(Bucket::Use, rank, 0, task);
-                }
+        let ways = decision.ways.iter().map(|way| way.state).enumerate();
+        let others = ways.filter(|(at, _)| *at != taken);
+        let possible = others.filter(|(_, state)| *state != WayState::Impossible);
+        let possible: Vec<usize> = possible.map(|(at, _)| at).collect();
+        for at in possible {
+            for inserts in [false, true] {
+                let (way, mend) = (at as u32, Mend { run, inserts });
+                self.mend_later(Task::Mend { node, way, mend }, rank);
             }
+        }
+    }
+
+    /// The more of the changes has run the better.
+    fn mend_later(&mut self, task: Task, rank: u32) {
+        let missing = match task {
+            Task::Mend { mend, .. } => {
+                let contexts = self.corpus[mend.run.0 as usize].contexts;
+                self.guide.missing(contexts)
+            }
+            _ => 0,
+        };
+        let rank = rank + MISSING * missing;
+        let novelty = self.novelty(Bucket::Mend, &task);
+        self.frontier.push(Bucket::Mend, rank, novelty, task);
+    }
+
+    /// Bytes that decide otherwise will be put in before those that a run's decisions rest on.
+    fn put_between(&mut self, run: RunId) {
+        let way = self.tree.way_to(self.corpus[run.0 as usize].end);
+        let ways = way.take(MOST_BETWEEN).flat_map(|(node, decision, taken)| {
+            let ways = decision.ways.iter().enumerate();
+            ways.filter(move |(at, _)| *at != taken)
+                .map(move |(at, way)| (node, at, way.held))
+        });
+        let bytes = ways.filter(|(_, _, held)| {
+            self.arena.variable_count(*held) == 1
+                && matches!(self.arena.variables(*held)[0], Var::Byte { .. })
+        });
+        let tasks: Vec<Task> = bytes
+            .map(|(node, at, _)| {
+                let mend = Mend { run, inserts: true };
+                let way = at as u32;
+                Task::Mend { node, way, mend }
+            })
+            .collect();
+        // There is more room in short inputs.
+        let rank = self.corpus[run.0 as usize].length().min(MOST_BYTES) as u32;
+        for task in tasks.into_iter().rev() {
+            self.mend_later(task, rank);
         }
     }
 
     /// The input of a run as it would have to be for a decision to go the other way.
     pub fn mended(&mut self, node: NodeId, way: usize, mend: Mend) -> Option<Input> {
         let goal = self.tree.decision(node)?.ways[way].held;
+        self.count_mended(node, way, mend);
         if mend.inserts {
             return self.with_byte(mend.run, goal, 0);
         }

@@ -5,7 +5,7 @@
 //! another side that it never followed. Which of two tasks is the better news is
 //! told by how often paths were seen to do the like.
 
-use crate::frontier::{Bucket, Task};
+use crate::frontier::{Bucket, Mend, Task};
 use crate::guides::Key;
 use crate::runner::Side;
 use crate::state::State;
@@ -36,6 +36,8 @@ pub struct Familiar {
     parted: HashMap<SideOfBranch, u32>,
     /// Took a side when the guide had the same still to do.
     acted: HashMap<(u64, SideOfBranch), u32>,
+    /// Was mended to take it then, by a byte that was put in or another one.
+    mended: HashMap<(u64, bool, Test), u32>,
 }
 
 /// What one step of familiarity weighs.
@@ -61,8 +63,34 @@ impl State {
             }
             // The way is known, what comes after it is not.
             Task::Carry { node, way, .. } => NEWS + self.novelty_of(node, way as usize) / 2,
-            Task::Out { .. } | Task::Another { .. } | Task::Mend { .. } | Task::Vary => 0,
+            Task::Mend { node, way, mend } => NEWS * self.times_mended(node, way as usize, mend),
+            Task::Out { .. } | Task::Another { .. } | Task::Vary => 0,
         }
+    }
+
+    /// How often the like of a way was mended so.
+    fn times_mended(&self, node: NodeId, way: usize, mend: Mend) -> u32 {
+        let keys = self.mends(node, way, mend);
+        let times = keys
+            .into_iter()
+            .map(|key| roughly(self.familiar.mended.get(&key)));
+        times.min().unwrap_or(0)
+    }
+
+    /// A decision of a run is changed.
+    pub fn count_mended(&mut self, node: NodeId, way: usize, mend: Mend) {
+        for key in self.mends(node, way, mend) {
+            *self.familiar.mended.entry(key).or_default() += 1;
+        }
+    }
+
+    fn mends(&self, node: NodeId, way: usize, mend: Mend) -> Vec<(u64, bool, Test)> {
+        let Some(decision) = self.tree.decision(node) else {
+            return Vec::new();
+        };
+        let state = self.guide.likeness(decision.contexts);
+        let tests = self.turns(node, way).map(|(test, _)| test);
+        tests.map(|test| (state, mend.inserts, test)).collect()
     }
 
     pub fn novelty_of(&self, node: NodeId, way: usize) -> u32 {

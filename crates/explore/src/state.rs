@@ -331,7 +331,7 @@ impl State {
         }
         if inserted.is_news && !self.guide.only_flips() {
             if !differs && self.entered_change(run) {
-                self.lift_mask(run);
+                self.bring_to_light(run);
             }
             self.pool_run(run, self.nearest);
             self.frontier.varies = true;
@@ -376,6 +376,7 @@ impl State {
         let mut progress = u32::MAX;
         let mut signs = Signs::default();
         let guide = &mut self.guide;
+        // How far a path is counts where it decides something: in between nothing can be done about it.
         let mut pass = |until: [usize; 2], contexts: &mut [Context; 2], signs: &mut Signs| {
             for side in Side::BOTH {
                 let at = side.index();
@@ -384,11 +385,11 @@ impl State {
                     contexts[at] = guide.enter(side, contexts[at], mark.block);
                     signs.seen[at].extend(guide.sign(side, mark.block));
                     passed[at] += 1;
-                    let now = guide.progress(*contexts);
-                    if now < progress {
-                        (progress, furthest) = (now, *contexts);
-                    }
                 }
+            }
+            let now = guide.progress(*contexts);
+            if now < progress {
+                (progress, furthest) = (now, *contexts);
             }
         };
         for step in steps {

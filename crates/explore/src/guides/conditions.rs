@@ -22,12 +22,23 @@ pub enum Test {
     },
     OneOf(Vec<u64>),
     NoneOf(Vec<u64>),
+    /// One of these holds.
+    Any(Vec<Test>),
+    /// All of these hold.
+    All(Vec<Test>),
 }
 
 impl Test {
     /// A value for which it holds.
     pub fn example(&self) -> Option<u64> {
-        let candidates = match self {
+        self.candidates()
+            .into_iter()
+            .find(|value| self.holds(*value))
+    }
+
+    /// Values for which it may hold.
+    fn candidates(&self) -> Vec<u64> {
+        match self {
             Test::Compare { constant, .. } => {
                 vec![
                     *constant,
@@ -37,8 +48,10 @@ impl Test {
             }
             Test::OneOf(values) => values.clone(),
             Test::NoneOf(values) => (0..=values.len() as u64).collect(),
-        };
-        candidates.into_iter().find(|value| self.holds(*value))
+            Test::Any(tests) | Test::All(tests) => {
+                tests.iter().flat_map(Test::candidates).collect()
+            }
+        }
     }
 
     pub fn holds(&self, value: u64) -> bool {
@@ -51,6 +64,8 @@ impl Test {
             } => compare(*predicate, value, *constant, *bits) == Some(*outcome),
             Test::OneOf(values) => values.contains(&value),
             Test::NoneOf(values) => !values.contains(&value),
+            Test::Any(tests) => tests.iter().any(|test| test.holds(value)),
+            Test::All(tests) => tests.iter().all(|test| test.holds(value)),
         }
     }
 }

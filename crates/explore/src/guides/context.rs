@@ -14,6 +14,8 @@ pub struct Memory {
     pub changed: bool,
     /// Blocks in which something was changed that have run, sorted.
     pub ran: Vec<u32>,
+    /// Sides of changed branches that were taken, sorted.
+    pub taken: Vec<u32>,
 }
 
 /// Longer sequences are cut.
@@ -34,6 +36,8 @@ pub struct Contexts {
 pub struct Meaning {
     /// Blocks in which something was changed.
     pub changed: HashSet<u32>,
+    /// Sides of branches that were changed.
+    pub sides: HashSet<u32>,
     /// The nodes of sequences that begin in a block.
     pub nodes: BTreeMap<u32, Vec<u32>>,
 }
@@ -58,10 +62,15 @@ impl Contexts {
         }
         let mut memory = self.get(from).clone();
         plan.enter(&mut memory.values, block);
-        if meaning.changed.contains(&block) {
-            memory.changed = true;
-            if let Err(at) = memory.ran.binary_search(&block) {
-                memory.ran.insert(at, block);
+        memory.changed |= meaning.changed.contains(&block);
+        for (list, all) in [
+            (&mut memory.ran, &meaning.changed),
+            (&mut memory.taken, &meaning.sides),
+        ] {
+            if all.contains(&block)
+                && let Err(at) = list.binary_search(&block)
+            {
+                list.insert(at, block);
             }
         }
         for &node in meaning.nodes.get(&block).into_iter().flatten() {

@@ -41,6 +41,10 @@ pub struct Definitions {
     pub initial: Option<u64>,
     /// What `Effect::Choose` chooses from.
     pub choices: Vec<Choice>,
+    /// Which of them ran last says nothing about the value.
+    pub vague: bool,
+    /// The value outlives what computes it: in memory, or from one round of a loop to the next.
+    pub lasting: bool,
 }
 
 /// One of two values.
@@ -148,6 +152,7 @@ impl Search<'_, '_> {
         }
         match &instruction.operation {
             Operation::Phi { incoming } => {
+                self.found.lasting |= self.facts.is_carried(site);
                 for (&operand, &from) in instruction.operands.iter().zip(incoming) {
                     let spot = edge(program, from, instruction.block);
                     let before = std::mem::replace(&mut self.at, program.terminator(from));
@@ -265,6 +270,9 @@ impl Search<'_, '_> {
         };
         // What is in memory may come from anywhere.
         let via = self.via.take();
+        self.found.lasting = true;
+        // Of a text nobody knows where it was written last and where it is read next.
+        let text = cells.iter().any(|cell| facts.is_text(*cell, site));
         for &cell in cells {
             let initial = initial(facts, cell, site).map(|value| self.computed(value));
             let initial = initial.and_then(|effect| effect.on(None));
@@ -310,6 +318,9 @@ impl Search<'_, '_> {
             }
         }
         self.via = via;
+        if text {
+            self.found.vague |= self.found.list.iter().any(|d| d.effect == Effect::Unknown);
+        }
     }
 
     fn call(&mut self, site: Site, unknown: Definition) {
@@ -317,6 +328,7 @@ impl Search<'_, '_> {
         let program = facts.program;
         let callees: Vec<FunctionId> = facts.graphs.calls.callees(site).collect();
         if callees.is_empty() || callees.iter().any(|id| !program.function(*id).is_defined()) {
+            self.found.lasting = true;
             let call = Some(site);
             return self.add(Definition { call, ..unknown });
         }

@@ -43,6 +43,27 @@ impl Guided {
         })
     }
 
+    /// The decisions of a path right before which more of the changes had run than on any path
+    /// before, taken together.
+    pub(super) fn ran_first(&mut self, contexts: &[[Context; 2]]) -> Vec<usize> {
+        let mut found = Vec::new();
+        let mut before = None;
+        for (decision, contexts) in contexts.iter().enumerate() {
+            if before == Some(*contexts) {
+                continue;
+            }
+            before = Some(*contexts);
+            let ran = [0, 1].map(|at| {
+                let memory = self.contexts[at].get(contexts[at]);
+                [&memory.ran[..], &memory.taken[..]].concat()
+            });
+            if ran.iter().any(|blocks| !blocks.is_empty()) && self.ran.insert(ran) {
+                found.push(decision);
+            }
+        }
+        found
+    }
+
     /// Whether no place that shows an effect can be come to as things are.
     pub(super) fn is_masked(&mut self, contexts: [Context; 2]) -> bool {
         let effects: Vec<usize> = self.effects();
@@ -51,6 +72,15 @@ impl Guided {
             && !effects
                 .into_iter()
                 .any(|target| self.is_open(target, context))
+    }
+
+    /// Whether a place that shows an effect could be come to at the start, and cannot as things are.
+    pub(super) fn is_hidden(&mut self, contexts: [Context; 2]) -> bool {
+        let context = contexts[Side::Head.index()];
+        let mut effects = self.effects().into_iter();
+        effects.any(|target| {
+            self.is_open(target, Context::default()) && !self.is_open(target, context)
+        })
     }
 
     fn effects(&self) -> Vec<usize> {

@@ -114,6 +114,27 @@ impl<'p> Facts<'p> {
         same.then_some(number)
     }
 
+    /// Whether a phi hands something on from one round of a loop to the next.
+    pub fn is_carried(&self, phi: Site) -> bool {
+        let instruction = self.program.instruction(phi);
+        let Operation::Phi { incoming } = &instruction.operation else {
+            return false;
+        };
+        let function = self.program.function_of(phi);
+        let dominators = self.dominators(function);
+        let flow = &self.graphs.flow;
+        let node = |site: Site| flow.function(function).node(flow.segment_of(site));
+        let own = node(self.program.block(instruction.block).first);
+        let mut ends = incoming.iter().map(|block| self.program.terminator(*block));
+        ends.any(|end| dominators.dominates(own, node(end)))
+    }
+
+    /// Whether a load reads a byte of an array.
+    pub fn is_text(&self, cell: Cell, load: Site) -> bool {
+        let size = self.program.ty(self.program.instruction(load).ty).size;
+        size == Some(1) && !self.graphs.pointers.is_single(cell, 1, self.program)
+    }
+
     pub fn number(&self, block: BlockId) -> Option<u32> {
         self.covered_by(self.program.terminator(block))
     }

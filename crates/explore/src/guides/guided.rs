@@ -10,6 +10,7 @@ use super::log::{Log, Step};
 use super::partings::Parting;
 use super::plan::{GoalId, Key, Place, Plan, Situation, UNPLANNED};
 use super::prune::Horizon;
+use super::repeats::Repeats;
 use super::situations::Situations;
 use crate::frontier::{Bucket, Random};
 use crate::guide::{Advice, Context, Flip, Guide, Rule, RunFacts};
@@ -96,6 +97,8 @@ const BEFORE: u32 = 8;
 const SHORTENED: u32 = 4 * Key::GOAL;
 /// Ranks that all the room for bytes is worth.
 const ROOM: u32 = 4 * Key::GOAL;
+/// Ranks of flips behind something that hides effects.
+const HIDDEN: u32 = 2 * Key::GOAL;
 /// Ranks of flips that lead to what the inputs given have run.
 const COVERED: u32 = 8;
 
@@ -103,11 +106,14 @@ pub struct Guided {
     pub(super) tables: Tables,
     pub(super) choice: Choice,
     pub(super) contexts: [Contexts; 2],
-    situations: Situations,
+    pub(super) situations: Situations,
+    pub(super) repeats: Repeats,
     /// Valid until more is known about branches or sequences.
     pub(super) continued: Continued,
     /// Where the versions are about to part, by what both paths remember.
     pub(super) leads: HashMap<[Context; 2], Arc<[(usize, u32)]>>,
+    /// What of changes has run on the same path, by version.
+    pub(super) ran: HashSet<[Vec<u32>; 2]>,
     /// Whether all that an effect needs in order to be shown is as it should be.
     pub(super) open: HashMap<(usize, Context), bool>,
     /// Targets that no run has reached, by number; the first has its turn.
@@ -117,7 +123,7 @@ pub struct Guided {
     /// Runs in which each target had its turn.
     spent: Vec<u32>,
     turn: u32,
-    epoch: u64,
+    pub(super) epoch: u64,
     pub(super) random: Random,
     pub(super) arrivals: u32,
     /// Blocks that the inputs given have run, by version.
@@ -160,12 +166,14 @@ impl Guided {
         let tests = tables.sides.each_ref().map(|side| Tests::new(&side.plan));
         Guided {
             spent: vec![0; tables.targets.len()],
+            repeats: Repeats::new(&tables.sides),
             tables,
             choice,
             contexts,
             situations: Situations::default(),
             continued: Continued::default(),
             leads: HashMap::new(),
+            ran: HashSet::new(),
             open: HashMap::new(),
             missing,
             sides,
@@ -273,8 +281,8 @@ impl Guided {
         if let Some(&first) = missing.first()
             && let Some(rank) = self.rank(first, flip)
         {
-            let rank = rank.min(LATER - 1);
-            return reach(rank);
+            let hidden = u32::from(self.is_hidden(flip.contexts)) * HIDDEN;
+            return reach((rank + hidden).min(LATER - 1));
         }
         let others = missing.iter().skip(1);
         let nearest = others.filter_map(|target| self.rank(*target, flip)).min();
@@ -445,6 +453,7 @@ impl Guide for Guided {
     }
 
     fn enter(&mut self, side: Side, context: Context, block: u32) -> Context {
+        self.repeats.enter(side, block);
         let table = &self.tables.sides[side.index()];
         self.contexts[side.index()].enter(&table.plan, &table.meaning, context, block)
     }
@@ -468,6 +477,7 @@ impl Guide for Guided {
     }
 
     fn progress(&mut self, contexts: [Context; 2]) -> u32 {
+        self.note_repeats(contexts);
         let mut left = u32::MAX;
         if let Some(target) = self.current() {
             let side = self.tables.targets[target].side;
@@ -531,6 +541,10 @@ impl Guide for Guided {
 
     fn masked(&mut self, contexts: &[[Context; 2]]) -> Option<usize> {
         self.before_mask(contexts)
+    }
+
+    fn first_ran(&mut self, contexts: &[[Context; 2]]) -> Vec<usize> {
+        self.ran_first(contexts)
     }
 
     fn best_length(&self, flip: &Flip) -> Option<u64> {

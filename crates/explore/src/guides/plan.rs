@@ -7,7 +7,9 @@
 //! left is what a flip is judged by first; only then comes the distance.
 
 use super::conditions::Test;
+use super::estimate::Again;
 pub use super::outcomes::{Alternative, Effect};
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 
 /// A variable: everything that can define one value that a branch tests.
@@ -64,13 +66,6 @@ pub struct Need {
     pub by: Vec<(GoalId, Effect)>,
 }
 
-/// What a definition counts for from which nobody knows what will come, and one that would bring
-/// something else as things are.
-const DOUBTFUL: u32 = 2;
-const UNLIKELY: u32 = 4;
-/// Nothing is waited for that has to happen more often.
-const MOST_TIMES: u32 = 256;
-
 /// How many decisions lie between a place and the goal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Distances {
@@ -88,40 +83,49 @@ pub struct Plan {
     pub initial: Vec<Option<u64>>,
     /// What entering a block makes of variables.
     pub effects: BTreeMap<u32, Vec<(Web, Effect)>>,
+    /// Variables that are computed anew whenever they are tested, so that what they were last says
+    /// nothing. If one is what one of several calls of a function hands back: that call, since the marks
+    /// in the function do not tell the calls apart.
+    pub momentary: HashMap<Web, Option<u32>>,
     pub alternatives: Vec<Alternative>,
-    /// For each goal what it takes to reach it once more, roughly: as much as from the start.
-    pub again: Vec<u32>,
+    /// For each goal what it takes to reach it once more, roughly.
+    pub again: Vec<Again>,
 }
 
 /// What variables are on a path, as far as it is known.
 pub type Values = Vec<Option<u64>>;
 
-/// Further than anything.
-const NEVER: u32 = u32::MAX;
-
 impl Plan {
-    /// All goals are known: what it takes to reach them can be worked out.
-    pub fn finish(mut self) -> Plan {
-        let left = self.left(&self.initial);
-        self.again = left.into_iter().map(|left| left.unwrap_or(0)).collect();
-        self
+    /// A path enters a block.
+    pub fn enter(&self, values: &mut Values, block: u32) {
+        self.apply(values, block, |web| !self.is_momentary(web));
     }
 
-    pub fn enter(&self, values: &mut Values, block: u32) {
+    /// A path is about to enter a goal.
+    fn reach(&self, values: &mut Values, goal: &Goal) -> Option<()> {
+        let call = goal.via.map(|via| via.call);
+        self.apply(values, goal.block?, |web| match self.momentary.get(&web) {
+            None | Some(None) => true,
+            Some(own) => *own == call,
+        });
+        Some(())
+    }
+
+    fn apply(&self, values: &mut Values, block: u32, heeded: impl Fn(Web) -> bool) {
         let Some(effects) = self.effects.get(&block) else {
             return;
         };
+        let known = effects.iter().filter(|(web, _)| heeded(*web));
         // All at once: none sees what the others do.
-        let after: Vec<Option<u64>> = effects
-            .iter()
-            .map(|(web, effect)| self.outcome(*effect, *web, values))
+        let after: Vec<(Web, Option<u64>)> = known
+            .map(|(web, effect)| (*web, self.outcome(*effect, *web, values)))
             .collect();
-        for ((web, _), value) in effects.iter().zip(after) {
+        for (web, value) in after {
             values[web.0 as usize] = value;
         }
     }
 
-    fn outcome(&self, effect: Effect, web: Web, values: &Values) -> Option<u64> {
+    pub(super) fn outcome(&self, effect: Effect, web: Web, values: &Values) -> Option<u64> {
         match effect {
             Effect::Choose(number) => {
                 let Alternative {
@@ -137,125 +141,30 @@ impl Plan {
         }
     }
 
-    /// Whether a definition could bring a value for which a test holds.
-    fn may_bring(&self, effect: Effect, test: &Test) -> bool {
-        match effect {
-            Effect::Unknown => true,
-            Effect::Set(value) => test.holds(value),
-            Effect::Add { .. } => false,
-            Effect::Choose(number) => {
-                let Alternative { yes, no, .. } = &self.alternatives[number as usize];
-                self.may_bring(*yes, test) || self.may_bring(*no, test)
-            }
-        }
-    }
-
-    /// How often a definition has to run, roughly, until what is needed of a variable holds that now has
-    /// `value`. `None` if that does not help.
-    fn times(&self, effect: Effect, need: &Need, value: u64, values: &Values) -> Option<u32> {
-        match effect {
-            Effect::Add { .. } => {
-                let next = |value: &u64| effect.on(Some(*value));
-                let values = std::iter::successors(next(&value), next);
-                let mut counted = (1..=MOST_TIMES).zip(values);
-                let (times, _) = counted.find(|(_, value)| need.test.holds(*value))?;
-                Some(times)
-            }
-            Effect::Set(_) | Effect::Unknown | Effect::Choose(_) => {
-                if !self.may_bring(effect, &need.test) {
-                    return None;
-                }
-                match self.outcome(effect, need.web, values) {
-                    Some(value) if need.test.holds(value) => Some(1),
-                    Some(_) => Some(UNLIKELY),
-                    None => Some(DOUBTFUL),
-                }
-            }
-        }
-    }
-
-    /// How many goals have to be reached until a need is met, counting a goal as often as it must be.
-    fn left_of_need(&self, need: &Need, values: &Values, left: &[u32]) -> u32 {
-        let Some(value) = values[need.web.0 as usize] else {
-            return 0;
-        };
-        let counted = |value: u64| {
-            let ways = need.by.iter().filter_map(|&(goal, effect)| {
-                let times = self.times(effect, need, value, values)?;
-                let again = self.again.get(goal.0 as usize).copied().unwrap_or(0);
-                let repeated = match effect {
-                    Effect::Add { .. } => (times - 1).saturating_mul(2 * again.min(UNPLANNED) + 1),
-                    _ => 0,
-                };
-                Some(
-                    left[goal.0 as usize]
-                        .saturating_add(times)
-                        .saturating_add(repeated),
-                )
-            });
-            ways.min().unwrap_or(NEVER)
-        };
-        // What is set to a wrong value may be counted on from there.
-        let set = need.by.iter().filter_map(|&(goal, effect)| match effect {
-            Effect::Set(set) if !need.test.holds(set) => {
-                let before = left[goal.0 as usize].saturating_add(1);
-                Some(before.saturating_add(counted(set)))
-            }
-            _ => None,
-        });
-        counted(value).min(set.min().unwrap_or(NEVER))
-    }
-
-    /// For each goal: how many other goals have to be reached before it can be. `None`
-    /// if no order of goals leads to it.
-    pub fn left(&self, values: &Values) -> Vec<Option<u32>> {
-        let mut left = vec![NEVER; self.goals.len()];
-        loop {
-            let mut changed = false;
-            for (at, goal) in self.goals.iter().enumerate() {
-                let now = self.left_for(goal, values, &left);
-                if now < left[at] {
-                    left[at] = now;
-                    changed = true;
-                }
-            }
-            if !changed {
-                let known = |left: u32| (left != NEVER).then_some(left);
-                return left.into_iter().map(known).collect();
-            }
-        }
-    }
-
     /// Whether the variables that a goal needs are as they should be.
     pub fn is_open(&self, goal: GoalId, values: &Values) -> bool {
         let goal = &self.goals[goal.0 as usize];
-        goal.needs.iter().all(|need| need.holds(values))
+        // What is still to be computed nobody has lost yet.
+        let mut lasting = goal
+            .needs
+            .iter()
+            .filter(|need| !self.is_momentary(need.web));
+        lasting.all(|need| need.holds(values))
     }
 
-    fn left_for(&self, goal: &Goal, values: &Values, left: &[u32]) -> u32 {
-        let nearest = |list: &[GoalId]| {
-            let list = list.iter().map(|id| left[id.0 as usize]);
-            list.min().unwrap_or(NEVER)
-        };
-        let mut sum = 0u32;
-        for need in goal.needs.iter().filter(|need| !need.holds(values)) {
-            sum = sum.saturating_add(self.left_of_need(need, values, left));
-        }
-        if !goal.callers.is_empty() {
-            sum = sum.saturating_add(nearest(&goal.callers));
-        }
-        sum
+    fn is_momentary(&self, web: Web) -> bool {
+        self.momentary.contains_key(&web)
     }
 
     /// What reaching each goal would be good for.
     pub fn situation(&self, target: GoalId, values: &Values) -> Situation {
-        let now = self.left(values);
+        let now = self.costs(values);
         let helpful = self.leading_to(target);
-        let before = now[target.0 as usize];
+        let before = self.estimate(target, values);
         let after = (0u32..).zip(&self.goals).map(|(at, goal)| {
             let id = GoalId(at);
             // Something else has to come first.
-            if now[at as usize] != Some(0) || !helpful[at as usize] {
+            if now[at as usize] != 0 || !helpful[at as usize] {
                 return None;
             }
             if id == target {
@@ -267,7 +176,39 @@ impl Plan {
         Situation {
             after: after.collect(),
             left: before.map_or(UNPLANNED, |before| (before + 1).min(UNPLANNED - 1)),
+            values: values.clone(),
+            before,
+            at_once: helpful
+                .iter()
+                .map(|helpful| match helpful {
+                    true => OnceCell::new(),
+                    false => OnceCell::from(None),
+                })
+                .collect(),
         }
+    }
+
+    /// How many goals are left once a goal is reached that a decision leads to directly. Whoever
+    /// makes that decision has come past all that guards it.
+    fn after_at_once(&self, id: GoalId, target: GoalId, situation: &Situation) -> Option<u32> {
+        let after = || {
+            if id == target {
+                return Some(0);
+            }
+            let goal = &self.goals[id.0 as usize];
+            let mut values = situation.values.clone();
+            let around = goal.callers.iter().filter(|_| goal.via.is_some());
+            let around = around.map(|caller| &self.goals[caller.0 as usize]);
+            let passed = around.chain([goal]).flat_map(|goal| &goal.needs);
+            for need in passed.filter(|need| !need.holds(&situation.values)) {
+                values[need.web.0 as usize] = need.test.example();
+            }
+            self.reach(&mut values, goal)?;
+            let after = self.estimate(target, &values)? + 1;
+            let before = situation.before;
+            before.is_none_or(|before| after <= before).then_some(after)
+        };
+        *situation.at_once[id.0 as usize].get_or_init(after)
     }
 
     /// How good it is for `target` if a decision is made otherwise. Smaller is better;
@@ -281,12 +222,18 @@ impl Plan {
         situation: &Situation,
         is_stuck: impl Fn(&Guard) -> bool,
     ) -> Option<Key> {
-        let goals = self.goals.iter().zip(&situation.after);
-        let keys = goals.filter_map(|(goal, after)| {
-            let after = (*after)?;
+        let goals = (0u32..).zip(&self.goals).zip(&situation.after);
+        let keys = goals.filter_map(|((at, goal), after)| {
             if goal.via.is_some_and(|via| via.excludes(place)) {
                 return None;
             }
+            let after = match after {
+                Some(after) => *after,
+                None if goal.distances.of(place) == Some(Distances::NEXT) => {
+                    self.after_at_once(GoalId(at), target, situation)?
+                }
+                None => return None,
+            };
             let mut stuck = goal
                 .guards
                 .iter()
@@ -341,8 +288,8 @@ impl Plan {
 
     fn left_after(&self, goal: &Goal, values: &Values, target: GoalId) -> Option<u32> {
         let mut values = values.clone();
-        self.enter(&mut values, goal.block?);
-        self.left(&values)[target.0 as usize]
+        self.reach(&mut values, goal)?;
+        self.estimate(target, &values)
     }
 
     /// Whether the side of a decision leads to the target or to something it needs.
@@ -402,6 +349,12 @@ pub struct Situation {
     after: Vec<Option<u32>>,
     /// How many are left now.
     left: u32,
+    /// The same without the target, if it is known.
+    before: Option<u32>,
+    values: Values,
+    /// For goals that are not next as far as is known, but may be for who is about to enter them: how many
+    /// are left then. Worked out when it is asked for.
+    at_once: Vec<OnceCell<Option<u32>>>,
 }
 
 impl Situation {
@@ -446,6 +399,9 @@ pub struct Place {
 }
 
 impl Distances {
+    /// One decision, and the right side of it.
+    const NEXT: u32 = 2;
+
     /// Twice the number of decisions; a side that does not lead there itself comes
     /// after one that does.
     pub fn of(&self, place: Place) -> Option<u32> {

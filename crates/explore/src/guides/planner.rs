@@ -7,23 +7,50 @@ use super::distance::Surveyor;
 use super::facts::{Facts, TooLong};
 use super::plan::{Alternative, Effect, Goal, GoalId, Guard, Need, Plan, Via, Web};
 use changeling_analysis::Graphs;
-use changeling_program::{FunctionId, Site, Value};
+use changeling_program::{BlockId, FunctionId, Site, Value};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 /// More goals are not followed; what lies behind them counts as free.
 const MOST_GOALS: usize = 160;
 /// A function called from more places is not traced back to them.
 const MOST_CALLERS: usize = 8;
+/// Results of calls that nearly all inputs bring.
+const FEW: u64 = 8;
+/// More alternatives say nothing.
+const MOST_SIDES: usize = 4;
+
+/// What a goal is about.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Wanted {
+    spot: Spot,
+    /// In one of several calls of the function around it.
+    via: Option<Site>,
+    /// Conditions that must be so when it runs, for it to do what it is wanted for.
+    such: Such,
+}
+
+/// Conditions, each with how it must come out.
+type Such = Vec<(FunctionId, Value, bool)>;
+
+impl Wanted {
+    fn plain(spot: Spot) -> Wanted {
+        Wanted {
+            spot,
+            via: None,
+            such: Vec::new(),
+        }
+    }
+}
 
 pub struct Planner<'a, 'p> {
     facts: &'a Facts<'p>,
     surveyor: Surveyor<'a, 'p>,
     starts: Vec<FunctionId>,
     plan: Plan,
-    known: HashMap<(Spot, Option<Site>), GoalId>,
+    known: HashMap<Wanted, GoalId>,
     webs: HashMap<Definitions, Web>,
     sources: HashMap<(FunctionId, Value), Option<Definitions>>,
-    work: VecDeque<(GoalId, Spot, Option<Site>)>,
+    work: VecDeque<(GoalId, Wanted)>,
     /// Look for goals before the targets.
     chain: bool,
 }
@@ -46,10 +73,13 @@ impl<'a, 'p> Planner<'a, 'p> {
     /// A goal that is reached when one of the spots is.
     pub fn target(&mut self, spots: &[Spot]) -> Result<GoalId, TooLong> {
         let id = match spots {
-            [spot] => match self.known.get(&(*spot, None)) {
-                Some(&id) => id,
-                None => self.add(*spot, None),
-            },
+            [spot] => {
+                let wanted = Wanted::plain(*spot);
+                match self.known.get(&wanted) {
+                    Some(&id) => id,
+                    None => self.add(wanted),
+                }
+            }
             _ => {
                 let goal = Goal {
                     distances: self.surveyor.distances(spots, None),
@@ -59,11 +89,12 @@ impl<'a, 'p> Planner<'a, 'p> {
                 GoalId(self.plan.goals.len() as u32 - 1)
             }
         };
-        while let Some((id, spot, via)) = self.work.pop_front() {
+        while let Some((id, wanted)) = self.work.pop_front() {
             self.facts.check_time()?;
-            self.plan.goals[id.0 as usize].distances = self.surveyor.distances(&[spot], via);
+            let distances = self.surveyor.distances(&[wanted.spot], wanted.via);
+            self.plan.goals[id.0 as usize].distances = distances;
             if self.chain {
-                self.look_behind(id, spot, via);
+                self.look_behind(id, &wanted);
             }
         }
         Ok(id)
@@ -77,33 +108,34 @@ impl<'a, 'p> Planner<'a, 'p> {
             return None;
         };
         let sources = self.sources(program.function_of(branch), *value)?;
-        Some((self.web(&sources), test.clone()))
+        (!sources.vague).then(|| (self.web(&sources), test.clone()))
     }
 
     pub fn finish(self) -> Plan {
         self.plan.finish()
     }
 
-    fn goal(&mut self, spot: Spot, via: Option<Site>) -> Option<GoalId> {
-        let via = via.filter(|via| self.is_one_of_many(spot, *via));
-        if let Some(&id) = self.known.get(&(spot, via)) {
+    fn goal(&mut self, mut wanted: Wanted) -> Option<GoalId> {
+        let spot = wanted.spot;
+        wanted.via = wanted.via.filter(|via| self.is_one_of_many(spot, *via));
+        if let Some(&id) = self.known.get(&wanted) {
             return Some(id);
         }
-        (self.plan.goals.len() < MOST_GOALS).then(|| self.add(spot, via))
+        (self.plan.goals.len() < MOST_GOALS).then(|| self.add(wanted))
     }
 
-    fn add(&mut self, spot: Spot, via: Option<Site>) -> GoalId {
+    fn add(&mut self, wanted: Wanted) -> GoalId {
         let id = GoalId(self.plan.goals.len() as u32);
         self.plan.goals.push(Goal {
-            block: self.facts.number_of(spot),
-            via: via.map(|call| Via {
+            block: self.facts.number_of(wanted.spot),
+            via: wanted.via.map(|call| Via {
                 call: call.0,
-                sites: self.extent(spot),
+                sites: self.extent(wanted.spot),
             }),
             ..Goal::default()
         });
-        self.known.insert((spot, via), id);
-        self.work.push_back((id, spot, via));
+        self.known.insert(wanted.clone(), id);
+        self.work.push_back((id, wanted));
         id
     }
 
@@ -125,24 +157,47 @@ impl<'a, 'p> Planner<'a, 'p> {
             .unwrap_or_default()
     }
 
-    fn look_behind(&mut self, id: GoalId, spot: Spot, via: Option<Site>) {
+    fn look_behind(&mut self, id: GoalId, wanted: &Wanted) {
+        let (spot, via) = (wanted.spot, wanted.via);
         let program = self.facts.program;
         let function = program.block(spot.block).function;
         let mut needs: BTreeMap<Web, Need> = BTreeMap::new();
         let mut guards = Vec::new();
-        for (branch, side) in self.guards(spot) {
-            for demand in demands(program, branch, side as usize) {
-                guards.extend(self.guard(function, branch, &demand));
-                if let Some(need) = self.need(function, &demand) {
-                    // The variable may change between two branches: the nearer one counts.
-                    needs.entry(need.web).or_insert(need);
+        for &(function, condition, outcome) in &wanted.such {
+            let mut demands = Vec::new();
+            truth(program, function, condition, outcome, &mut demands);
+            for demand in &demands {
+                let need = self.need(function, demand);
+                needs.extend(need.map(|need| (need.web, need)));
+            }
+        }
+        for sides in self.guards(spot) {
+            let found: Vec<Demand> = match sides[..] {
+                [(branch, side)] => {
+                    let demands = demands(program, branch, side as usize);
+                    let own = demands.iter();
+                    guards.extend(own.filter_map(|demand| self.guard(function, branch, demand)));
+                    demands
                 }
+                _ => self.common(function, &sides).into_iter().collect(),
+            };
+            for demand in found {
+                let Some(need) = self.need(function, &demand) else {
+                    continue;
+                };
+                match needs.remove(&need.web) {
+                    None => needs.insert(need.web, need),
+                    Some(nearer) => {
+                        let both = self.both(function, &demand, &nearer);
+                        needs.insert(need.web, both.unwrap_or(nearer))
+                    }
+                };
             }
         }
         let callers = match via {
             Some(call) => {
                 let block = program.instruction(call).block;
-                self.goal(Spot { block, side: None }, None)
+                self.goal(Wanted::plain(Spot { block, side: None }))
                     .into_iter()
                     .collect()
             }
@@ -154,13 +209,59 @@ impl<'a, 'p> Planner<'a, 'p> {
         goal.callers = callers;
     }
 
-    /// The sides of branches that every way through the function to the spot takes, the
+    /// What several sides of branches demand, each by itself, of the same variable, as in
+    /// `state == 2 || state == 3`.
+    fn common(&mut self, function: FunctionId, sides: &[(Site, u32)]) -> Option<Demand> {
+        let mut first = None;
+        let mut tests = Vec::new();
+        for &(branch, side) in sides {
+            let demands = demands(self.facts.program, branch, side as usize);
+            let [Demand { value, test }] = &demands[..] else {
+                return None;
+            };
+            let own = self.sources(function, *value)?;
+            let (_, sources) = first.get_or_insert_with(|| (*value, own.clone()));
+            if *sources != own {
+                return None;
+            }
+            tests.push(test.clone());
+        }
+        let (value, _) = first?;
+        let test = Test::Any(tests);
+        Some(Demand { value, test })
+    }
+
+    /// Two branches test the same variable. It may change between them, and then the nearer one counts;
+    /// but if a definition satisfies both, one that does is meant.
+    fn both(&mut self, function: FunctionId, further: &Demand, nearer: &Need) -> Option<Need> {
+        let sources = self.sources(function, further.value)?;
+        let tests = vec![nearer.test.clone(), further.test.clone()];
+        let test = Test::All(tests);
+        let value = further.value;
+        let holds = |definition: &Definition| match definition.effect {
+            Effect::Set(value) => test.holds(value),
+            _ => false,
+        };
+        let possible =
+            sources.list.iter().any(holds) || sources.initial.is_some_and(|v| test.holds(v));
+        let demand = Demand {
+            value,
+            test: test.clone(),
+        };
+        possible.then(|| self.need(function, &demand)).flatten()
+    }
+
+    /// The sides of branches one of which every way through the function to the spot takes, the
     /// nearest first.
-    fn guards(&self, spot: Spot) -> Vec<(Site, u32)> {
+    fn guards(&self, spot: Spot) -> Vec<Vec<(Site, u32)>> {
         let facts = self.facts;
         let program = facts.program;
         let end = program.terminator(spot.block);
-        let mut guards: Vec<(Site, u32)> = spot.side.map(|side| (end, side)).into_iter().collect();
+        let mut guards: Vec<Vec<(Site, u32)>> = spot
+            .side
+            .map(|side| vec![(end, side)])
+            .into_iter()
+            .collect();
         let function = program.block(spot.block).function;
         let flow = facts.graphs.flow.function(function);
         let dominators = facts.dominators(function);
@@ -173,14 +274,25 @@ impl<'a, 'p> Planner<'a, 'p> {
             return guards;
         }
         loop {
-            if let [before] = flow.graph.predecessors(node)[..] {
-                let last = facts.graphs.flow.segment(flow.segment(before)).last;
+            // What comes back around a loop has come in before.
+            let before = flow.graph.predecessors(node).iter().copied();
+            let before: Vec<_> = before
+                .filter(|before| !dominators.dominates(node, *before))
+                .collect();
+            let sides = before.iter().map(|before| {
+                let last = facts.graphs.flow.segment(flow.segment(*before)).last;
                 let targets = facts.graphs.flow.targets(program, last);
-                let leads = targets.iter().position(|id| *id == flow.segment(node));
-                if let Some(side) = leads.filter(|_| program.instruction(last).decides()) {
-                    guards.push((last, side as u32));
+                let sides = (0u32..).zip(&targets);
+                let mut leads = sides.filter(|(_, id)| **id == flow.segment(node));
+                match (leads.next(), leads.next()) {
+                    (Some((side, _)), None) if program.instruction(last).decides() => {
+                        Some((last, side))
+                    }
+                    _ => None,
                 }
-            }
+            });
+            let sides: Option<Vec<(Site, u32)>> = sides.collect();
+            guards.extend(sides.filter(|sides| (1..=MOST_SIDES).contains(&sides.len())));
             match dominators.immediate(node) {
                 Some(above) if above != node => node = above,
                 _ => return guards,
@@ -205,7 +317,9 @@ impl<'a, 'p> Planner<'a, 'p> {
         calls.sort_unstable();
         calls.dedup();
         let block = self.facts.covered_by(branch)?;
-        (!calls.is_empty()).then_some(Guard {
+        // What any input passes that is not empty is no obstacle.
+        let telling = (1..=FEW).any(|result| !demand.test.holds(result));
+        (telling && !calls.is_empty()).then_some(Guard {
             branch: branch.0,
             block,
             calls,
@@ -224,17 +338,39 @@ impl<'a, 'p> Planner<'a, 'p> {
         let list = &sources.list;
         let counts = list.iter().any(|d| matches!(d.effect, Effect::Add { .. }));
         // What no definition can change, or none breaks, is not worth a goal.
-        if list.iter().all(|d| d.effect == Effect::Unknown)
+        if sources.vague
+            || list.iter().all(|d| d.effect == Effect::Unknown)
             || list.iter().all(holds) && sources.initial.is_none_or(|v| test.holds(v))
         {
             return None;
         }
         let web = self.web(&sources);
         let mut by: Vec<(GoalId, Effect)> = Vec::new();
+        let once = self
+            .starts
+            .iter()
+            .map(|id| self.facts.program.function(*id));
+        let once: Vec<BlockId> = once.map(|start| start.first_block).collect();
         for definition in list.iter().filter(|d| counts || holds(d)) {
-            // A goal that is not followed any more would count as impossible.
-            let goal = self.goal(definition.spot, definition.via)?;
-            by.push((goal, self.resolved(definition.effect, &sources.choices)));
+            // Every path has come by there and none does again. What comes from outside may be otherwise.
+            if once.contains(&definition.spot.block) && definition.effect != Effect::Unknown {
+                continue;
+            }
+            let mut outcomes = Vec::new();
+            let effect = definition.effect;
+            outcomes_of(effect, &sources.choices, &mut Vec::new(), &mut outcomes);
+            for (effect, such) in outcomes {
+                if matches!(effect, Effect::Set(value) if !such.is_empty() && !test.holds(value)) {
+                    continue;
+                }
+                // A goal that is not followed any more would count as impossible.
+                let goal = self.goal(Wanted {
+                    spot: definition.spot,
+                    via: definition.via,
+                    such,
+                })?;
+                by.push((goal, effect));
+            }
         }
         by.sort_unstable();
         by.dedup();
@@ -251,6 +387,10 @@ impl<'a, 'p> Planner<'a, 'p> {
         }
         let web = Web(self.plan.initial.len() as u32);
         self.webs.insert(sources.clone(), web);
+        let call = self.handed_back(sources);
+        if call.is_some() || !sources.lasting {
+            self.plan.momentary.insert(web, call.map(|call| call.0));
+        }
         self.plan.initial.push(sources.initial);
         let mut list: Vec<&Definition> = sources.list.iter().collect();
         list.sort_unstable_by_key(|definition| definition.at);
@@ -275,6 +415,14 @@ impl<'a, 'p> Planner<'a, 'p> {
         web
     }
 
+    /// The call that a variable is the result of, if it is one of several of that function.
+    fn handed_back(&self, sources: &Definitions) -> Option<Site> {
+        let (first, others) = sources.list.split_first()?;
+        let call = first.via?;
+        let same = others.iter().all(|other| other.via == Some(call));
+        (same && self.is_one_of_many(first.spot, call)).then_some(call)
+    }
+
     /// An effect as the plan has it: what it chooses by is a variable of the plan.
     fn resolved(&mut self, effect: Effect, choices: &[Choice]) -> Effect {
         let Effect::Choose(number) = effect else {
@@ -293,7 +441,8 @@ impl<'a, 'p> Planner<'a, 'p> {
         let [Demand { value, test }] = &demands[..] else {
             return Effect::Unknown;
         };
-        let Some(sources) = self.sources(choice.function, *value) else {
+        let sources = self.sources(choice.function, *value);
+        let Some(sources) = sources.filter(|sources| !sources.vague) else {
             return Effect::Unknown;
         };
         let alternative = Alternative {
@@ -324,7 +473,25 @@ impl<'a, 'p> Planner<'a, 'p> {
             block: facts.program.instruction(site).block,
             side: None,
         });
-        let goals: Option<Vec<GoalId>> = spots.map(|spot| self.goal(spot, None)).collect();
+        let goals: Option<Vec<GoalId>> = spots.map(|spot| self.goal(Wanted::plain(spot))).collect();
         goals.unwrap_or_default()
+    }
+}
+
+/// What a definition may come to, each with the conditions under which it does.
+fn outcomes_of(
+    effect: Effect,
+    choices: &[Choice],
+    such: &mut Such,
+    found: &mut Vec<(Effect, Such)>,
+) {
+    let Effect::Choose(number) = effect else {
+        return found.push((effect, such.clone()));
+    };
+    let choice = choices[number as usize];
+    for (outcome, effect) in [(true, choice.yes), (false, choice.no)] {
+        such.push((choice.function, choice.condition, outcome));
+        outcomes_of(effect, choices, such, found);
+        such.pop();
     }
 }

@@ -227,6 +227,7 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
         let meaning = meaning(facts, &pair, side, &chains);
         let mut watched: Vec<u32> = plan.effects.keys().copied().collect();
         watched.extend(meaning.changed.iter().chain(meaning.nodes.keys()));
+        watched.extend(&meaning.sides);
         let signs = agreement.as_ref().map(|agreement| &agreement.sides[at]);
         watched.extend(signs.into_iter().flat_map(|signs| signs.keys()));
         watched.sort_unstable();
@@ -362,6 +363,8 @@ fn meaning(facts: &Facts<'_>, pair: &Pair<'_>, side: Side, chains: &Chains) -> M
         let blocks = pair.doing_blocks(change, side);
         let numbers = blocks.into_iter().filter_map(|block| facts.number(block));
         meaning.changed.extend(numbers);
+        let sides = changed_sides(facts, pair, change, side);
+        meaning.sides.extend(sides.iter().map(|(_, number)| number));
     }
     // A change is come by where its statements are, which is not always where it has an effect.
     for &(site, node) in &chains.places {

@@ -153,5 +153,134 @@ fn without_an_order_of_goals_the_distance_remains() {
     let mut plan = machine();
     plan.goals[3].needs[0].by.clear();
     assert_eq!(plan.left(&vec![Some(0)])[0], None);
-    assert_eq!(judge(&plan, 0, 40).map(|key| key.goals), Some(UNPLANNED));
+    assert_eq!(judge(&plan, 0, 99).map(|key| key.goals), Some(UNPLANNED));
+}
+
+/// What two goals need is done once.
+#[test]
+fn what_several_need_is_counted_once() {
+    let need = |web: u32, by: u32| Need {
+        web: Web(web),
+        test: Test::OneOf(vec![1]),
+        by: vec![(GoalId(by), Effect::Set(1))],
+    };
+    let goal = |block, needs| Goal {
+        block: Some(block),
+        needs,
+        ..Goal::default()
+    };
+    let set = |web| vec![(Web(web), Effect::Set(1))];
+    // The target needs 0 and 1; either needs 2.
+    let plan = Plan {
+        goals: vec![
+            goal(1, vec![need(0, 1), need(1, 2)]),
+            goal(2, vec![need(2, 3)]),
+            goal(3, vec![need(2, 3)]),
+            goal(4, vec![]),
+        ],
+        initial: vec![Some(0); 3],
+        effects: [(2, set(0)), (3, set(1)), (4, set(2))].into(),
+        ..Plan::default()
+    };
+    assert_eq!(plan.estimate(GoalId(0), &plan.initial), Some(3));
+    assert_eq!(plan.left(&plan.initial)[0], Some(4));
+}
+
+/// A function that is called from two places hands back 1 in block 5: only the call that a decision
+/// stands for tells what is gained by it.
+#[test]
+fn results_of_calls_are_told_apart() {
+    let goal = |via: Option<u32>, block, needs| Goal {
+        block: Some(block),
+        needs,
+        via: via.map(|call| Via {
+            call,
+            sites: (50, 60),
+        }),
+        distances: Distances {
+            branches: [(55, (1, 1))].into(),
+            calls: HashMap::new(),
+        },
+        ..Goal::default()
+    };
+    let need = |web: u32, by: u32| Need {
+        web: Web(web),
+        test: Test::OneOf(vec![1]),
+        by: vec![(GoalId(by), Effect::Set(1))],
+    };
+    let mut plan = Plan {
+        goals: vec![
+            goal(None, 1, vec![need(0, 1)]),
+            goal(Some(10), 5, vec![]),
+            goal(Some(20), 5, vec![]),
+        ],
+        initial: vec![Some(0), Some(0)],
+        effects: [(5, vec![(Web(0), Effect::Set(1)), (Web(1), Effect::Set(1))])].into(),
+        momentary: [(Web(0), Some(10)), (Web(1), Some(20))].into(),
+        ..Plan::default()
+    };
+    plan.goals[0].distances.branches.clear();
+    // What the function handed back last says nothing.
+    let mut values = plan.initial.clone();
+    plan.enter(&mut values, 5);
+    assert_eq!(values, plan.initial);
+    let situation = plan.situation(GoalId(0), &values);
+    let judged = |within: u32| {
+        let place = Place {
+            site: 55,
+            caller: 0,
+            within,
+            side: Some(0),
+        };
+        plan.judge(GoalId(0), place, &situation, |_| false)
+    };
+    let key = |goals, distance| Some(Key { goals, distance });
+    assert_eq!(judged(10), key(1, 2));
+    assert_eq!(judged(20), None);
+}
+
+/// Who makes the last decision before a goal has come past all that guards it, whatever is remembered.
+#[test]
+fn the_last_decision_before_a_goal_counts_for_itself() {
+    let plan = machine();
+    let key = |goals, distance| Some(Key { goals, distance });
+    assert_eq!(judge(&plan, 0, 43), key(1, 2));
+    assert_eq!(judge(&plan, 0, 40), key(0, 2));
+}
+
+/// The count needs something that it undoes: that is known once it was seen.
+#[test]
+fn what_it_takes_to_count_again_is_learnt() {
+    let count = Effect::Add { by: 1, bits: 32 };
+    let ready = Need {
+        web: Web(1),
+        test: Test::OneOf(vec![1]),
+        by: vec![(GoalId(2), Effect::Set(1))],
+    };
+    let enough = Need {
+        web: Web(0),
+        test: Test::OneOf(vec![2]),
+        by: vec![(GoalId(1), count)],
+    };
+    let goal = |block, needs| Goal {
+        block: Some(block),
+        needs,
+        ..Goal::default()
+    };
+    let plan = Plan {
+        goals: vec![goal(1, vec![enough]), goal(2, vec![ready]), goal(3, vec![])],
+        initial: vec![Some(0), Some(1)],
+        effects: [
+            (2, vec![(Web(0), count)]),
+            (3, vec![(Web(1), Effect::Set(1))]),
+        ]
+        .into(),
+        ..Plan::default()
+    };
+    let mut plan = plan.finish();
+    assert_eq!(plan.counters(2), [GoalId(1)]);
+    assert_eq!(plan.estimate(GoalId(0), &plan.initial), Some(3));
+    assert!(plan.came_by(GoalId(1), &vec![Some(1), Some(0)]));
+    assert_eq!(plan.estimate(GoalId(0), &plan.initial), Some(4));
+    assert!(!plan.came_by(GoalId(1), &vec![Some(1), Some(0)]));
 }
