@@ -14,6 +14,7 @@ mod distance;
 mod effects;
 mod facts;
 mod guided;
+mod lefts;
 mod literal;
 mod log;
 mod modified;

@@ -7,6 +7,7 @@
 //! left is what a flip is judged by first; only then comes the distance.
 
 use super::conditions::Test;
+use super::lefts::Lefts;
 pub use super::outcomes::{Alternative, Effect};
 use std::collections::{BTreeMap, HashMap};
 
@@ -96,9 +97,6 @@ pub struct Plan {
 /// What variables are on a path, as far as it is known.
 pub type Values = Vec<Option<u64>>;
 
-/// Further than anything.
-const NEVER: u32 = u32::MAX;
-
 impl Plan {
     /// All goals are known: what it takes to reach them can be worked out.
     pub fn finish(mut self) -> Plan {
@@ -152,7 +150,7 @@ impl Plan {
 
     /// How often a definition has to run, roughly, until what is needed of a variable holds that now has
     /// `value`. `None` if that does not help.
-    fn times(&self, effect: Effect, need: &Need, value: u64, values: &Values) -> Option<u32> {
+    pub(super) fn times(&self, effect: Effect, need: &Need, value: u64, values: &Values) -> Option<u32> {
         match effect {
             Effect::Add { .. } => {
                 let next = |value: &u64| effect.on(Some(*value));
@@ -174,82 +172,15 @@ impl Plan {
         }
     }
 
-    /// How many goals have to be reached until a need is met, counting a goal as often as it must be.
-    fn left_of_need(&self, need: &Need, values: &Values, left: &[u32]) -> u32 {
-        let Some(value) = values[need.web.0 as usize] else {
-            return 0;
-        };
-        let counted = |value: u64| {
-            let ways = need.by.iter().filter_map(|&(goal, effect)| {
-                let times = self.times(effect, need, value, values)?;
-                let again = self.again.get(goal.0 as usize).copied().unwrap_or(0);
-                let repeated = match effect {
-                    Effect::Add { .. } => (times - 1).saturating_mul(2 * again.min(UNPLANNED) + 1),
-                    _ => 0,
-                };
-                Some(
-                    left[goal.0 as usize]
-                        .saturating_add(times)
-                        .saturating_add(repeated),
-                )
-            });
-            ways.min().unwrap_or(NEVER)
-        };
-        // What is set to a wrong value may be counted on from there.
-        let set = need.by.iter().filter_map(|&(goal, effect)| match effect {
-            Effect::Set(set) if !need.test.holds(set) => {
-                let before = left[goal.0 as usize].saturating_add(1);
-                Some(before.saturating_add(counted(set)))
-            }
-            _ => None,
-        });
-        counted(value).min(set.min().unwrap_or(NEVER))
-    }
-
-    /// For each goal: how many other goals have to be reached before it can be. `None`
-    /// if no order of goals leads to it.
-    pub fn left(&self, values: &Values) -> Vec<Option<u32>> {
-        let mut left = vec![NEVER; self.goals.len()];
-        loop {
-            let mut changed = false;
-            for (at, goal) in self.goals.iter().enumerate() {
-                let now = self.left_for(goal, values, &left);
-                if now < left[at] {
-                    left[at] = now;
-                    changed = true;
-                }
-            }
-            if !changed {
-                let known = |left: u32| (left != NEVER).then_some(left);
-                return left.into_iter().map(known).collect();
-            }
-        }
-    }
-
     /// Whether the variables that a goal needs are as they should be.
     pub fn is_open(&self, goal: GoalId, values: &Values) -> bool {
         let goal = &self.goals[goal.0 as usize];
         goal.needs.iter().all(|need| need.holds(values))
     }
 
-    fn left_for(&self, goal: &Goal, values: &Values, left: &[u32]) -> u32 {
-        let nearest = |list: &[GoalId]| {
-            let list = list.iter().map(|id| left[id.0 as usize]);
-            list.min().unwrap_or(NEVER)
-        };
-        let mut sum = 0u32;
-        for need in goal.needs.iter().filter(|need| !need.holds(values)) {
-            sum = sum.saturating_add(self.left_of_need(need, values, left));
-        }
-        if !goal.callers.is_empty() {
-            sum = sum.saturating_add(nearest(&goal.callers));
-        }
-        sum
-    }
-
     /// What reaching each goal would be good for.
-    pub fn situation(&self, target: GoalId, values: &Values) -> Situation {
-        let now = self.left(values);
+    pub fn situation(&self, target: GoalId, values: &Values, lefts: &mut Lefts) -> Situation {
+        let now = lefts.at(self, values);
         let helpful = self.leading_to(target);
         let before = now[target.0 as usize];
         let after = (0u32..).zip(&self.goals).map(|(at, goal)| {
@@ -261,7 +192,7 @@ impl Plan {
             if id == target {
                 return Some(0);
             }
-            let after = self.left_after(goal, values, target)? + 1;
+            let after = self.left_after(goal, values, target, lefts)? + 1;
             before.is_none_or(|before| after <= before).then_some(after)
         });
         Situation {
@@ -339,10 +270,16 @@ impl Plan {
         guards.find_map(|guard| guard.wanted)
     }
 
-    fn left_after(&self, goal: &Goal, values: &Values, target: GoalId) -> Option<u32> {
+    fn left_after(
+        &self,
+        goal: &Goal,
+        values: &Values,
+        target: GoalId,
+        lefts: &mut Lefts,
+    ) -> Option<u32> {
         let mut values = values.clone();
         self.enter(&mut values, goal.block?);
-        self.left(&values)[target.0 as usize]
+        lefts.at(self, &values)[target.0 as usize]
     }
 
     /// Whether the side of a decision leads to the target or to something it needs.

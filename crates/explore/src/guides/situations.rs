@@ -2,17 +2,20 @@
 
 use super::context::Contexts;
 use super::guided::Target;
+use super::lefts::Lefts;
 use super::plan::{Plan, Situation, Values};
 use crate::guide::Context;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 #[derive(Default)]
 pub struct Situations {
     list: Vec<Situation>,
-    by_context: HashMap<(usize, Context), usize>,
-    by_values: HashMap<(usize, Values), usize>,
+    by_context: FxHashMap<(usize, Context), usize>,
+    by_values: FxHashMap<(usize, Values), usize>,
     /// The variables that a target rests on.
-    webs: HashMap<usize, Vec<usize>>,
+    webs: FxHashMap<usize, Vec<usize>>,
+    /// By version.
+    lefts: [Lefts; 2],
 }
 
 impl Situations {
@@ -33,7 +36,8 @@ impl Situations {
                 let own: Values = webs.iter().map(|web| values[*web]).collect();
                 let known = self.by_values.entry((number, own));
                 let at = *known.or_insert_with(|| {
-                    self.list.push(plan.situation(target.goal, values));
+                    let lefts = &mut self.lefts[target.side.index()];
+                    self.list.push(plan.situation(target.goal, values, lefts));
                     self.list.len() - 1
                 });
                 self.by_context.insert((number, context), at);

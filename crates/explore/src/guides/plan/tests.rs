@@ -37,7 +37,7 @@ fn machine() -> Plan {
 }
 
 fn judge(plan: &Plan, state: u64, site: u32) -> Option<Key> {
-    let situation = plan.situation(GoalId(0), &vec![Some(state)]);
+    let situation = plan.situation(GoalId(0), &vec![Some(state)], &mut Lefts::default());
     let place = Place {
         site,
         caller: 0,
