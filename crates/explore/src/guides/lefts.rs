@@ -105,9 +105,7 @@ impl Plan {
 
     fn lack(&self, need: &Need, value: u64, values: &Values) -> Lack {
         let set = need.by.iter().filter_map(|&(goal, effect)| match effect {
-            Effect::Set(set) if !need.test.holds(set) => {
-                Some((goal, self.ways(need, set, values)))
-            }
+            Effect::Set(set) if !need.test.holds(set) => Some((goal, self.ways(need, set, values))),
             _ => None,
         });
         Lack {

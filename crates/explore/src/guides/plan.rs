@@ -150,7 +150,13 @@ impl Plan {
 
     /// How often a definition has to run, roughly, until what is needed of a variable holds that now has
     /// `value`. `None` if that does not help.
-    pub(super) fn times(&self, effect: Effect, need: &Need, value: u64, values: &Values) -> Option<u32> {
+    pub(super) fn times(
+        &self,
+        effect: Effect,
+        need: &Need,
+        value: u64,
+        values: &Values,
+    ) -> Option<u32> {
         match effect {
             Effect::Add { .. } => {
                 let next = |value: &u64| effect.on(Some(*value));
