@@ -281,9 +281,8 @@ impl Fill {
 
 impl PairRunner for Runner {
     fn pair(&mut self, input: &Input) -> Result<[TracedRun<'_>; 2], RunError> {
-        let [base, head] = &mut self.traced;
-        let (base, head) = (base.run(input)?, head.run(input)?);
-        let runs = [base, head].map(|(observation, trace)| traced_run(observation, trace));
+        let runs = Traced::run_both(self.traced.each_mut(), input)?;
+        let runs = runs.map(|(observation, trace)| traced_run(observation, trace));
         self.watcher
             .ran(input, [runs[0].trace.coverage, runs[1].trace.coverage]);
         Ok(runs)

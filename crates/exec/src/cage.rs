@@ -12,7 +12,7 @@ use crate::{Binary, ExecError, Limits};
 use changeling_trace::input::Input;
 use std::ffi::CString;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -30,6 +30,8 @@ const START_TIME: Duration = Duration::from_secs(20);
 /// What the supervisor may need beyond the time limit to end everybody.
 const GRACE: Duration = Duration::from_secs(15);
 const FAREWELL: Duration = Duration::from_secs(5);
+/// Most programs write less.
+const PIECE: usize = 4096;
 
 #[derive(Debug)]
 pub struct Cage {
@@ -217,6 +219,12 @@ impl Cage {
     }
 
     pub fn command(&mut self, command: Command, time: Duration) -> Result<Reply, Lost> {
+        let deadline = self.send(command, time)?;
+        self.reply(deadline)
+    }
+
+    /// Gives a command. Until when its reply must have come.
+    pub fn send(&mut self, command: Command, time: Duration) -> Result<Instant, Lost> {
         let time_ns = u64::try_from(time.as_nanos())
             .unwrap_or(u64::MAX / 4)
             .min(u64::MAX / 4);
@@ -227,7 +235,12 @@ impl Cage {
         };
         let control = self.control.as_ref().ok_or(Lost)?;
         system::send(control.as_fd(), packet.bytes()).map_err(|_| Lost)?;
-        let deadline = Instant::now() + Duration::from_nanos(time_ns) + GRACE;
+        Ok(Instant::now() + Duration::from_nanos(time_ns) + GRACE)
+    }
+
+    /// The reply to the command that was given last.
+    pub fn reply(&mut self, deadline: Instant) -> Result<Reply, Lost> {
+        let control = self.control.as_ref().ok_or(Lost)?;
         match system::receive(control.as_fd(), deadline) {
             Ok(Some((bytes, _))) => Reply::from_bytes(&bytes).ok_or(Lost),
             _ => Err(Lost),
@@ -394,8 +407,8 @@ impl Captures {
     }
 
     fn reset(&mut self, stdin: &[u8]) -> io::Result<()> {
-        self.stdin.set_len(0)?;
         self.stdin.write_all_at(stdin, 0)?;
+        self.stdin.set_len(stdin.len() as u64)?;
         self.stdin_reader.seek(SeekFrom::Start(0))?;
         for file in [&mut self.stdout, &mut self.stderr, &mut self.observe] {
             file.set_len(0)?;
@@ -406,12 +419,18 @@ impl Captures {
 
     /// The beginning of a stream, and whether there was more.
     fn read(&self, file: &File, capture: usize) -> io::Result<(Vec<u8>, bool)> {
-        let length = file.metadata()?.len();
-        let kept = length.min(capture as u64);
-        let mut file = file;
-        file.seek(SeekFrom::Start(0))?;
-        let mut bytes = Vec::with_capacity(kept as usize);
-        file.take(kept).read_to_end(&mut bytes)?;
-        Ok((bytes, length > kept))
+        let wanted = capture.saturating_add(1);
+        let mut bytes = vec![0; wanted.min(PIECE)];
+        let mut filled = 0;
+        // Memory gives all that is asked for, unless it is the end.
+        loop {
+            filled += file.read_at(&mut bytes[filled..], filled as u64)?;
+            if filled < bytes.len() || filled == wanted {
+                break;
+            }
+            bytes.resize(wanted.min(filled.saturating_mul(2)), 0);
+        }
+        bytes.truncate(filled.min(capture));
+        Ok((bytes, filled > capture))
     }
 }

@@ -167,9 +167,9 @@ impl Shared {
         if self.blocks > MANY_BLOCKS {
             system::punch(&self.file, self.layout.coverage, self.blocks)?;
         } else {
-            let zeros = [0u8; MANY_BLOCKS as usize];
-            self.file
-                .write_all_at(&zeros[..self.blocks as usize], self.layout.coverage)?;
+            let mut fresh = self.watched.clone();
+            fresh.resize(fresh.len().max(self.blocks as usize), 0);
+            return self.file.write_all_at(&fresh, self.layout.coverage);
         }
         self.file.write_all_at(&self.watched, self.layout.coverage)
     }

@@ -9,7 +9,7 @@ use crate::{Binary, Capacities, End, ExecError, Limits, Observation};
 use changeling_trace::input::Input;
 use changeling_trace::layout::{MARKS_SIZE, SHADOW_SIZE};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often a run is tried if its server or cage is lost: a hostile run may take the server down with it.
 const ATTEMPTS: usize = 3;
@@ -28,6 +28,8 @@ pub struct Traced {
     cage: Option<Cage>,
     elapsed: Duration,
     served: bool,
+    /// A run was begun whose end must be heard of until then.
+    awaited: Option<Instant>,
 }
 
 impl Traced {
@@ -58,6 +60,7 @@ impl Traced {
             cage: None,
             elapsed: Duration::ZERO,
             served: false,
+            awaited: None,
         };
         let mut cage = traced.new_cage()?;
         traced.serve(&mut cage, shape)?;
@@ -66,47 +69,94 @@ impl Traced {
     }
 
     pub fn run(&mut self, input: &Input) -> Result<(Observation, Trace<'_>), ExecError> {
-        for _ in 0..ATTEMPTS {
-            let mut cage = match self.cage.take() {
-                Some(cage) => cage,
-                None => self.new_cage()?,
-            };
-            if !self.served && !self.serve(&mut cage, input)? {
-                continue;
-            }
-            if cage.prepare(input)?.is_err() {
-                self.served = false;
-                continue;
-            }
-            self.shared.reset(
-                input,
-                &self.options.name,
-                &cage.work_path().to_string_lossy(),
-            )?;
-            let Ok(reply) = cage.command(Command::Traced, self.limits.time) else {
-                self.served = false;
-                continue;
-            };
-            if reply.outcome == outcome::NO_SERVER {
-                self.served = false;
-                if reply.unclean == 0 {
-                    self.cage = Some(cage);
-                }
-                continue;
-            }
-            self.elapsed = Duration::from_nanos(reply.elapsed_ns);
-            let observation = cage.observe(&reply, input, &self.limits)?;
-            self.shared.unwatch()?;
-            if reply.unclean == 0 {
+        self.begin(input)?;
+        self.finish(input)
+    }
+
+    /// Runs two programs at the same time, on the same input.
+    pub fn run_both<'a>(
+        [first, second]: [&'a mut Traced; 2],
+        input: &Input,
+    ) -> Result<[(Observation, Trace<'a>); 2], ExecError> {
+        first.begin(input)?;
+        let begun = second.begin(input);
+        // Also if the other one failed: what was begun has to end.
+        let first = first.finish(input);
+        let second = begun.and_then(|()| second.finish(input));
+        Ok([first?, second?])
+    }
+
+    /// Gives the command to run, if it can be given at the first attempt.
+    fn begin(&mut self, input: &Input) -> Result<(), ExecError> {
+        // Its reply would be taken for that of the next run.
+        if self.awaited.take().is_some() {
+            self.cage = None;
+        }
+        let mut cage = match self.cage.take() {
+            Some(cage) => cage,
+            None => self.new_cage()?,
+        };
+        if !self.served && !self.serve(&mut cage, input)? {
+            return Ok(());
+        }
+        if cage.prepare(input)?.is_err() {
+            self.served = false;
+            return Ok(());
+        }
+        self.shared.reset(
+            input,
+            &self.options.name,
+            &cage.work_path().to_string_lossy(),
+        )?;
+        match cage.send(Command::Traced, self.limits.time) {
+            Ok(deadline) => {
+                self.awaited = Some(deadline);
                 self.cage = Some(cage);
-            } else {
-                self.served = false;
             }
-            return Ok((observation, self.shared.trace()));
+            Err(_) => self.served = false,
+        }
+        Ok(())
+    }
+
+    /// The end of a run that was begun; it is begun again if server or cage were lost.
+    fn finish(&mut self, input: &Input) -> Result<(Observation, Trace<'_>), ExecError> {
+        for attempt in 1..=ATTEMPTS {
+            if let Some(observation) = self.end(input)? {
+                return Ok((observation, self.shared.trace()));
+            }
+            if attempt < ATTEMPTS {
+                self.begin(input)?;
+            }
         }
         Err(ExecError::SandboxLost {
             path: self.binary.path.clone(),
         })
+    }
+
+    fn end(&mut self, input: &Input) -> Result<Option<Observation>, ExecError> {
+        let (Some(deadline), Some(mut cage)) = (self.awaited.take(), self.cage.take()) else {
+            return Ok(None);
+        };
+        let Ok(reply) = cage.reply(deadline) else {
+            self.served = false;
+            return Ok(None);
+        };
+        if reply.outcome == outcome::NO_SERVER {
+            self.served = false;
+            if reply.unclean == 0 {
+                self.cage = Some(cage);
+            }
+            return Ok(None);
+        }
+        self.elapsed = Duration::from_nanos(reply.elapsed_ns);
+        let observation = cage.observe(&reply, input, &self.limits)?;
+        self.shared.unwatch()?;
+        if reply.unclean == 0 {
+            self.cage = Some(cage);
+        } else {
+            self.served = false;
+        }
+        Ok(Some(observation))
     }
 
     /// From the next run on, the trace has a mark whenever one of these blocks

@@ -21,6 +21,8 @@ pub struct Workdir {
     directory: OwnedFd,
     /// Who the program is, if that is not us.
     owner: Option<(u32, u32)>,
+    /// Nothing was in it after the last run, and there was none since.
+    is_empty: bool,
 }
 
 /// What is in the directory after a run, compared with what was there before.
@@ -38,6 +40,7 @@ impl Workdir {
         Workdir {
             directory,
             owner: (own != user).then_some((user, group)),
+            is_empty: false,
         }
     }
 
@@ -47,7 +50,10 @@ impl Workdir {
     }
 
     /// Removes everything. However deep a tree is, only two levels are open at a time: what lies deeper is moved up.
-    pub fn clear(&self) -> io::Result<()> {
+    pub fn clear(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.is_empty) {
+            return Ok(());
+        }
         let root = self.directory.as_fd();
         system::change_mode(root, 0o755)?;
         let mut moved = 0u64;
@@ -95,7 +101,7 @@ impl Workdir {
         Ok(())
     }
 
-    pub fn observe(&self, input: &Input, limits: &Limits) -> io::Result<Contents> {
+    pub fn observe(&mut self, input: &Input, limits: &Limits) -> io::Result<Contents> {
         system::change_mode(self.directory.as_fd(), 0o755)?;
         let before: BTreeMap<&str, &[u8]> = input.files().collect();
         let mut walk = Walk {
@@ -104,14 +110,17 @@ impl Workdir {
             contents: Contents::default(),
             room: limits.capture.saturating_mul(4),
             seen: Vec::new(),
+            entries: 0,
         };
         walk.directory(self.directory.as_fd(), "", 0)?;
         let Walk {
             before,
             mut contents,
             seen,
+            entries,
             ..
         } = walk;
+        self.is_empty = entries == 0;
         contents.removed = before
             .keys()
             .filter(|name| !seen.iter().any(|s| s == *name))
@@ -204,6 +213,8 @@ struct Walk<'a> {
     contents: Contents,
     room: usize,
     seen: Vec<String>,
+    /// Of all directories.
+    entries: usize,
 }
 
 impl Walk<'_> {
@@ -214,6 +225,7 @@ impl Walk<'_> {
         depth: usize,
     ) -> io::Result<()> {
         for name in system::names(directory)? {
+            self.entries += 1;
             if self.contents.files.len() >= MAX_ENTRIES || depth > MAX_DEPTH {
                 self.contents.truncated = true;
                 return Ok(());

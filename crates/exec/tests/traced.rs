@@ -137,6 +137,27 @@ fn traced_and_plain_runs_have_the_same_observation() {
 }
 
 #[test]
+fn two_programs_run_at_the_same_time() {
+    let (mut first, mut second) = (start("both-1"), start("both-2"));
+    for word in ["echo!", "crash", "world"] {
+        let alone = [&mut first, &mut second].map(|traced| traced.run(&input(word)).unwrap().0);
+        let both = Traced::run_both([&mut first, &mut second], &input(word)).unwrap();
+        for ((observation, trace), alone) in both.into_iter().zip(alone) {
+            assert_eq!(observation, alone, "{word}");
+            assert!(trace.intact);
+        }
+    }
+    // One that cannot run must not leave the other's reply for the next run.
+    let mut other = input("echo!");
+    other.streams[0].capacity += 1;
+    let mut wider = Traced::start(&compile("server.c"), &other, small_limits(), capacities());
+    let wider = wider.as_mut().unwrap();
+    assert!(Traced::run_both([&mut first, wider], &input("echo!")).is_err());
+    assert!(Traced::run_both([wider, &mut first], &input("echo!")).is_err());
+    check_ordinary(&mut first);
+}
+
+#[test]
 fn a_program_that_ends_before_main_is_an_error_that_says_how() {
     let error = start_named("start-exit", small_limits())
         .unwrap_err()

@@ -10,7 +10,7 @@ use crate::guide::Context;
 use crate::path::{Path, Test, TestKind};
 use crate::runner::Side;
 use changeling_solver::Expr;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Whose decision it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -66,8 +66,8 @@ impl Step {
 
 pub fn merge(base: &Path, head: &Path) -> Vec<Step> {
     let mut merging = Merging {
-        known: HashSet::new(),
-        visits: HashMap::new(),
+        known: FxHashSet::default(),
+        visits: FxHashMap::default(),
         steps: Vec::new(),
         paths: [base, head],
         marks: [0, 0],
@@ -103,9 +103,9 @@ pub fn merge(base: &Path, head: &Path) -> Vec<Step> {
 }
 
 struct Merging<'a> {
-    known: HashSet<Expr>,
+    known: FxHashSet<Expr>,
     /// By owner, site and calling site.
-    visits: HashMap<(Owner, u32, u32), u32>,
+    visits: FxHashMap<(Owner, u32, u32), u32>,
     steps: Vec<Step>,
     paths: [&'a Path; 2],
     marks: [usize; 2],

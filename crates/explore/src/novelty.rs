@@ -11,7 +11,7 @@ use crate::runner::Side;
 use crate::state::State;
 use crate::tree::NodeId;
 use changeling_solver::Var;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Version, site, calling site, outcome.
 pub type SideOfBranch = (Side, u32, u32, u64);
@@ -27,17 +27,17 @@ type Turn = (Test, u32);
 #[derive(Default)]
 pub struct Familiar {
     /// Took a side, by how the versions had parted before.
-    taken: HashMap<(Option<SideOfBranch>, Test), u32>,
+    taken: FxHashMap<(Option<SideOfBranch>, Test), u32>,
     /// Took a side after coming to its branch so often.
-    turns: HashMap<Turn, u32>,
+    turns: FxHashMap<Turn, u32>,
     /// Took a side right after another one.
-    steps: HashMap<(Option<Turn>, Turn), u32>,
+    steps: FxHashMap<(Option<Turn>, Turn), u32>,
     /// Took a side of a branch that only one version has there.
-    parted: HashMap<SideOfBranch, u32>,
+    parted: FxHashMap<SideOfBranch, u32>,
     /// Took a side when the guide had the same still to do.
-    acted: HashMap<(u64, SideOfBranch), u32>,
+    acted: FxHashMap<(u64, SideOfBranch), u32>,
     /// Was mended to take it then, by a byte that was put in or another one.
-    mended: HashMap<(u64, bool, Test), u32>,
+    mended: FxHashMap<(u64, bool, Test), u32>,
 }
 
 /// What one step of familiarity weighs.

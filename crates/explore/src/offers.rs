@@ -9,7 +9,7 @@ use crate::runner::Side;
 use crate::state::State;
 use crate::tree::{NodeId, RunId, WayState};
 use changeling_solver::{Assignment, Var};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// Rank of what is tried with the bytes of a run that entered a change.
 const CARRIED: u32 = 4;
@@ -19,7 +19,7 @@ impl State {
     pub fn rank_again(&mut self) {
         let seed = self.frontier.fork();
         let old = std::mem::replace(&mut self.frontier, seed);
-        let mut offered = HashSet::new();
+        let mut offered = FxHashSet::default();
         for (bucket, rank, task) in old.into_tasks() {
             match task {
                 // What was put off is as hard as before, whatever the guide thinks of it.

@@ -120,7 +120,8 @@ fn link_binary(
             "-Wno-override-module",
         ])
         .args(how)
-        .args(["-fuse-ld=lld", "-pie", "-o"])
+        // Functions of libraries are looked up once, by the fork server, and not in every run.
+        .args(["-fuse-ld=lld", "-pie", "-Wl,-z,now", "-o"])
         .arg(to)
         .arg(traced)
         .arg(runtime)

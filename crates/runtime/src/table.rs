@@ -8,7 +8,11 @@ use trace::node::{A_CONST, B_CONST, Label, Node, Op};
 /// reader of the trace finds the two equal. A table of all nodes would cost each
 /// node one or two misses of the processor's cache, most of the time of tracing.
 /// Private to the run: after `fork` each child starts with none.
+#[repr(align(4096))]
 struct Recent {
+    /// What the slots in use hold, of a short run.
+    few: [Used; FEW],
+    /// Null as long as the run is short.
     slots: *mut Slot,
 }
 
@@ -19,13 +23,29 @@ struct Slot {
     label: Label,
 }
 
+/// A slot with its number.
+#[derive(Clone, Copy)]
+struct Used {
+    slot: Slot,
+    number: u16,
+}
+
+const EMPTY: Slot = Slot { tag: 0, label: 0 };
+
 static mut RECENT: Recent = Recent {
+    few: [Used {
+        slot: EMPTY,
+        number: 0,
+    }; FEW],
     slots: core::ptr::null_mut(),
 };
 
 const SLOTS: usize = 1 << 16;
+/// Slots of a short run stand close together: each page of the whole table would cost it
+/// a fault or two, more than all of its nodes. At most half of them are used.
+const FEW: usize = 1 << 11;
 /// A run with this many nodes will use most of the table of recent ones.
-const MANY: u64 = 128;
+const MANY: u64 = FEW as u64 / 2;
 /// Room for this many nodes is asked for at once; a multiple of the page size.
 const STRETCH: u64 = 1 << 12;
 
@@ -50,16 +70,9 @@ pub fn intern(new: Node) -> Label {
     let header = state::header();
     header.nodes_requested += 1;
     let recent = unsafe { &mut *(&raw mut RECENT) };
-    if recent.slots.is_null() {
-        recent.slots = libc::zeroed(SLOTS * size_of::<Slot>()) as *mut Slot;
-        if recent.slots.is_null() {
-            header.nodes_refused += 1;
-            return 0;
-        }
-    }
     let hash = hash(&new);
     let tag = (hash >> 32) as u32;
-    let slot = unsafe { &mut *recent.slots.add(hash as usize & (SLOTS - 1)) };
+    let mut slot = recent.slot(hash);
     if slot.tag == tag && slot.label != 0 && same(node(slot.label), &new) {
         return slot.label;
     }
@@ -68,8 +81,16 @@ pub fn intern(new: Node) -> Label {
         header.nodes_refused += 1;
         return 0;
     }
-    if count.is_multiple_of(MANY) {
-        make_room(count, recent);
+    // Another process of the program may count as well, so this need not be the very number.
+    if count >= MANY && recent.slots.is_null() {
+        if !recent.spread() {
+            header.nodes_refused += 1;
+            return 0;
+        }
+        slot = recent.slot(hash);
+    }
+    if count.is_multiple_of(STRETCH) {
+        make_room(count);
     }
     unsafe {
         state::at::<Node>(header.nodes)
@@ -84,13 +105,46 @@ pub fn intern(new: Node) -> Label {
     count as Label
 }
 
-#[cold]
-fn make_room(count: u64, recent: &Recent) {
-    if count == MANY {
-        libc::populate(recent.slots.cast(), SLOTS * size_of::<Slot>());
+impl Recent {
+    #[inline(always)]
+    fn slot(&mut self, hash: u64) -> &'static mut Slot {
+        let number = hash as usize & (SLOTS - 1);
+        if !self.slots.is_null() {
+            return unsafe { &mut *self.slots.add(number) };
+        }
+        let mut at = number & (FEW - 1);
+        loop {
+            let used = unsafe { &mut *(&raw mut self.few[at]) };
+            if used.slot.label == 0 {
+                used.number = number as u16;
+            }
+            if used.number == number as u16 {
+                return &mut used.slot;
+            }
+            at = (at + 1) & (FEW - 1);
+        }
     }
+
+    /// The run is not that short. False if there is no memory for the whole table.
+    #[cold]
+    fn spread(&mut self) -> bool {
+        let slots = libc::zeroed(SLOTS * size_of::<Slot>()) as *mut Slot;
+        if slots.is_null() {
+            return false;
+        }
+        libc::populate(slots.cast(), SLOTS * size_of::<Slot>());
+        for used in self.few.iter().filter(|used| used.slot.label != 0) {
+            unsafe { *slots.add(used.number as usize) = used.slot };
+        }
+        self.slots = slots;
+        true
+    }
+}
+
+#[cold]
+fn make_room(count: u64) {
     let header = state::header();
-    if count.is_multiple_of(STRETCH) && count + STRETCH <= header.node_capacity {
+    if count + STRETCH <= header.node_capacity {
         let first = unsafe { state::at::<Node>(header.nodes).add(count as usize) };
         libc::populate(first.cast(), STRETCH as usize * size_of::<Node>());
     }

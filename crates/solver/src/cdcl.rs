@@ -218,6 +218,7 @@ impl Cdcl {
 
     fn assign_at(&mut self, lit: Lit, reason: u32, level: u32) {
         let var = lit.var();
+        prefetch(&self.watches[(!lit).0 as usize]);
         self.values[lit.0 as usize] = 1;
         self.values[(!lit).0 as usize] = -1;
         self.levels[var] = level;
@@ -258,13 +259,27 @@ impl Cdcl {
         while self.head < self.trail.len() {
             let falsified = !self.trail[self.head];
             self.head += 1;
+            if let Some(next) = self.trail.get(self.head)
+                && let Some(first) = self.watches[(!*next).0 as usize].first()
+            {
+                prefetch(first);
+            }
             let mut list = std::mem::take(&mut self.watches[falsified.0 as usize]);
             let mut kept = 0;
             let mut conflict = None;
             let mut index = 0;
+            for watch in list.iter().take(AHEAD) {
+                prefetch(&self.values[watch.other.0 as usize]);
+            }
             while index < list.len() {
                 let watch = list[index];
                 index += 1;
+                if let Some(ahead) = list.get(index + AHEAD) {
+                    prefetch(&self.values[ahead.other.0 as usize]);
+                }
+                if let Some(next) = list.get(index + AHEAD / 2) {
+                    prefetch(&self.store[next.clause as usize]);
+                }
                 if self.values[watch.other.0 as usize] > 0 {
                     list[kept] = watch;
                     kept += 1;
@@ -489,6 +504,23 @@ impl ClauseSink for Cdcl {
             _ => self.attach_late(literals),
         }
     }
+}
+
+/// How many clauses before its turn a clause is fetched.
+const AHEAD: usize = 4;
+
+/// What is said here is going to be read soon. Clauses and values lie all over the memory, and waiting
+/// for them was most of the time.
+#[inline(always)]
+fn prefetch<T>(place: &T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: nothing is read or written; any address would do.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(place).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = place;
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use super::plan::{Plan, Values};
 use crate::guide::Context;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::{BTreeMap, HashSet};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Memory {
@@ -24,10 +25,10 @@ const LONGEST: usize = 12;
 #[derive(Default)]
 pub struct Contexts {
     memories: Vec<Memory>,
-    numbers: HashMap<Memory, u32>,
-    steps: HashMap<(u32, u32), u32>,
+    numbers: FxHashMap<Memory, u32>,
+    steps: FxHashMap<(u32, u32), u32>,
     /// Values that variables have had.
-    values: HashSet<(usize, u64)>,
+    values: FxHashSet<(usize, u64)>,
     news: bool,
 }
 

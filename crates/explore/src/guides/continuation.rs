@@ -7,6 +7,7 @@ use super::plan::{Key, Place};
 use crate::frontier::Bucket;
 use crate::guide::{Advice, Context, Flip};
 use crate::runner::Side;
+use rustc_hash::FxHashMap;
 use std::collections::HashMap;
 
 /// How many nodes a sequence that is known is looked beyond.
@@ -14,7 +15,7 @@ const FORESIGHT: u32 = 2;
 
 /// Ranks of flips that continue sequences, by all that they depend on. Many flips that wait are at
 /// the same place, and each new sequence has all of them ranked again.
-pub(super) type Continued = HashMap<([Context; 2], [Option<Place>; 2], u32, bool), Option<u32>>;
+pub(super) type Continued = FxHashMap<([Context; 2], [Option<Place>; 2], u32, bool), Option<u32>>;
 
 impl Guided {
     /// A flip behind a change that leads to a node of the change-sequence graph which can come

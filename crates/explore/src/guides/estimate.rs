@@ -2,6 +2,9 @@
 
 use super::conditions::Test;
 use super::plan::{Alternative, Effect, Goal, GoalId, Need, Plan, UNPLANNED, Values};
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use std::sync::Arc;
 
 /// What a definition counts for from which nobody knows what will come, and one that would bring
 /// something else as things are.
@@ -13,6 +16,12 @@ const MOST_TIMES: u32 = 256;
 /// Further than anything.
 const NEVER: u32 = u32::MAX;
 
+/// Values for which the costs are remembered; all are forgotten once there are more.
+const MOST_KNOWN: usize = 1 << 13;
+
+/// What was worked out already, by values: all targets of a version ask about the same.
+pub type Known = RefCell<FxHashMap<Values, Arc<[u32]>>>;
+
 /// What it takes to reach a goal once more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Again {
@@ -22,7 +31,7 @@ pub struct Again {
 }
 
 /// One or two goals that meet a need, each with how often it must be reached.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Remedy {
     goals: [Option<(GoalId, u32)>; 2],
     /// With all before them.
@@ -54,6 +63,33 @@ impl Remedy {
     }
 }
 
+/// A goal, and how often it must be reached.
+type Way = (GoalId, u32);
+
+/// A need that is not met.
+struct Lack {
+    ways: Vec<Way>,
+    /// What is set to a wrong value may be counted on from there.
+    set: Vec<(GoalId, Vec<Way>)>,
+}
+
+impl Lack {
+    /// What meets it soonest.
+    fn remedy(&self, left: &[u32]) -> Remedy {
+        let nearest = |ways: &[Way]| {
+            let ways = ways
+                .iter()
+                .map(|(goal, count)| Remedy::of(*goal, *count, left));
+            ways.min_by_key(|remedy| remedy.cost)
+                .unwrap_or(Remedy::NONE)
+        };
+        let set = self.set.iter();
+        let set = set.map(|(goal, ways)| Remedy::of(*goal, 1, left).and(nearest(ways)));
+        let set = set.min_by_key(|remedy| remedy.cost).unwrap_or(Remedy::NONE);
+        std::cmp::min_by_key(nearest(&self.ways), set, |remedy| remedy.cost)
+    }
+}
+
 impl Plan {
     /// All goals are known: what it takes to reach them can be worked out.
     pub fn finish(mut self) -> Plan {
@@ -65,6 +101,7 @@ impl Plan {
             Again { cost, seen: false }
         });
         self.again = again.collect();
+        self.known.borrow_mut().clear();
         self
     }
 
@@ -79,6 +116,7 @@ impl Plan {
         let better = !known.seen || cost < known.cost;
         if better {
             *known = now;
+            self.known.borrow_mut().clear();
         }
         better
     }
@@ -132,35 +170,35 @@ impl Plan {
         }
     }
 
-    /// What meets a need soonest: goals, each with how often it must be reached, and how many goals that
-    /// is with all before them, each counted for itself. Nothing if it is met or may be.
-    fn remedy(&self, need: &Need, values: &Values, left: &[u32]) -> Remedy {
-        let Some(value) = values[need.web.0 as usize] else {
-            return Remedy::default();
-        };
-        let counted = |value: u64| {
-            let ways = need.by.iter().filter_map(|&(goal, effect)| {
-                let times = self.times(effect, need, value, values)?;
-                let again = self.again.get(goal.0 as usize);
-                let again = again.map_or(0, |again| again.cost);
-                let repeated = match effect {
-                    Effect::Add { .. } => (times - 1).saturating_mul(again.min(UNPLANNED) + 1),
-                    _ => 0,
-                };
-                Some(Remedy::of(goal, times.saturating_add(repeated), left))
-            });
-            ways.min_by_key(|remedy| remedy.cost)
-                .unwrap_or(Remedy::NONE)
-        };
-        // What is set to a wrong value may be counted on from there.
+    /// What would meet a need that is not met; nothing if it is met or may be.
+    fn lack(&self, need: &Need, values: &Values) -> Option<Lack> {
+        let value = values[need.web.0 as usize]?;
+        if need.test.holds(value) {
+            return None;
+        }
         let set = need.by.iter().filter_map(|&(goal, effect)| match effect {
-            Effect::Set(set) if !need.test.holds(set) => {
-                Some(Remedy::of(goal, 1, left).and(counted(set)))
-            }
+            Effect::Set(set) if !need.test.holds(set) => Some((goal, self.ways(need, set, values))),
             _ => None,
         });
-        let set = set.min_by_key(|remedy| remedy.cost).unwrap_or(Remedy::NONE);
-        std::cmp::min_by_key(counted(value), set, |remedy| remedy.cost)
+        Some(Lack {
+            ways: self.ways(need, value, values),
+            set: set.collect(),
+        })
+    }
+
+    /// What would bring what is needed of a variable that has `value`.
+    fn ways(&self, need: &Need, value: u64, values: &Values) -> Vec<Way> {
+        let ways = need.by.iter().filter_map(|&(goal, effect)| {
+            let times = self.times(effect, need, value, values)?;
+            let again = self.again.get(goal.0 as usize);
+            let again = again.map_or(0, |again| again.cost);
+            let repeated = match effect {
+                Effect::Add { .. } => (times - 1).saturating_mul(again.min(UNPLANNED) + 1),
+                _ => 0,
+            };
+            Some((goal, times.saturating_add(repeated)))
+        });
+        ways.collect()
     }
 
     /// How many goals have to be reached before one can be. What several need is counted once.
@@ -177,8 +215,9 @@ impl Plan {
                 continue;
             }
             let goal = &self.goals[id.0 as usize];
-            for need in goal.needs.iter().filter(|need| !need.holds(values)) {
-                for (next, count) in self.remedy(need, values, &left).goals() {
+            let lacks = goal.needs.iter().filter_map(|need| self.lack(need, values));
+            for lack in lacks {
+                for (next, count) in lack.remedy(&left).goals() {
                     let counted = &mut counts[next.0 as usize];
                     *counted = count.max(*counted);
                     work.push(next);
@@ -190,22 +229,47 @@ impl Plan {
         Some(sum)
     }
 
-    /// For each goal: how many other goals have to be reached before it can be. `None`
-    /// if no order of goals leads to it.
-    pub fn left(&self, values: &Values) -> Vec<Option<u32>> {
-        let known = |left: u32| (left != NEVER).then_some(left);
-        self.costs(values).into_iter().map(known).collect()
+    /// For each goal: how many other goals have to be reached before it can be, with what several need
+    /// counted several times.
+    pub fn costs(&self, values: &Values) -> Arc<[u32]> {
+        if let Some(known) = self.known.borrow().get(values) {
+            return known.clone();
+        }
+        let costs: Arc<[u32]> = self.worked_out(values).into();
+        let mut known = self.known.borrow_mut();
+        if known.len() >= MOST_KNOWN {
+            known.clear();
+        }
+        known.insert(values.clone(), costs.clone());
+        costs
     }
 
-    /// The same, with what several goals need counted several times.
-    pub fn costs(&self, values: &Values) -> Vec<u32> {
+    fn worked_out(&self, values: &Values) -> Vec<u32> {
         let mut left = vec![NEVER; self.goals.len()];
+        // What the values say is worked out once, not each time that less turns out to be left.
+        let mut waiting: Vec<(usize, &Goal, Vec<Lack>)> = Vec::new();
+        for (at, goal) in self.goals.iter().enumerate() {
+            let lacks = goal.needs.iter().filter_map(|need| self.lack(need, values));
+            let lacks: Vec<Lack> = lacks.collect();
+            if lacks.is_empty() && goal.callers.is_empty() {
+                left[at] = 0;
+            } else {
+                waiting.push((at, goal, lacks));
+            }
+        }
         loop {
             let mut changed = false;
-            for (at, goal) in self.goals.iter().enumerate() {
-                let now = self.left_for(goal, values, &left);
-                if now < left[at] {
-                    left[at] = now;
+            for (at, goal, lacks) in &waiting {
+                let mut now = 0u32;
+                for lack in lacks {
+                    now = now.saturating_add(lack.remedy(&left).cost);
+                }
+                if !goal.callers.is_empty() {
+                    let callers = goal.callers.iter().map(|id| left[id.0 as usize]);
+                    now = now.saturating_add(callers.min().unwrap_or(NEVER));
+                }
+                if now < left[*at] {
+                    left[*at] = now;
                     changed = true;
                 }
             }
@@ -213,20 +277,5 @@ impl Plan {
                 return left;
             }
         }
-    }
-
-    fn left_for(&self, goal: &Goal, values: &Values, left: &[u32]) -> u32 {
-        let nearest = |list: &[GoalId]| {
-            let list = list.iter().map(|id| left[id.0 as usize]);
-            list.min().unwrap_or(NEVER)
-        };
-        let mut sum = 0u32;
-        for need in goal.needs.iter().filter(|need| !need.holds(values)) {
-            sum = sum.saturating_add(self.remedy(need, values, left).cost);
-        }
-        if !goal.callers.is_empty() {
-            sum = sum.saturating_add(nearest(&goal.callers));
-        }
-        sum
     }
 }

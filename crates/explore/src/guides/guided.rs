@@ -18,6 +18,7 @@ use crate::merge::Owner;
 use crate::novelty::NEWS;
 use crate::path::TestKind;
 use crate::runner::Side;
+use rustc_hash::FxHashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{HashMap, HashSet};
 use std::hash::{Hash, Hasher};
@@ -111,11 +112,11 @@ pub struct Guided {
     /// Valid until more is known about branches or sequences.
     pub(super) continued: Continued,
     /// Where the versions are about to part, by what both paths remember.
-    pub(super) leads: HashMap<[Context; 2], Arc<[(usize, u32)]>>,
+    pub(super) leads: FxHashMap<[Context; 2], Arc<[(usize, u32)]>>,
     /// What of changes has run on the same path, by version.
     pub(super) ran: HashSet<[Vec<u32>; 2]>,
     /// Whether all that an effect needs in order to be shown is as it should be.
-    pub(super) open: HashMap<(usize, Context), bool>,
+    pub(super) open: FxHashMap<(usize, Context), bool>,
     /// Targets that no run has reached, by number; the first has its turn.
     pub(super) missing: Vec<usize>,
     /// The same for sides of changed branches, which come after all changes.
@@ -172,9 +173,9 @@ impl Guided {
             contexts,
             situations: Situations::default(),
             continued: Continued::default(),
-            leads: HashMap::new(),
+            leads: FxHashMap::default(),
             ran: HashSet::new(),
-            open: HashMap::new(),
+            open: FxHashMap::default(),
             missing,
             sides,
             turn: 0,

@@ -7,7 +7,7 @@
 //! left is what a flip is judged by first; only then comes the distance.
 
 use super::conditions::Test;
-use super::estimate::Again;
+use super::estimate::{Again, Known};
 pub use super::outcomes::{Alternative, Effect};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
@@ -90,6 +90,7 @@ pub struct Plan {
     pub alternatives: Vec<Alternative>,
     /// For each goal what it takes to reach it once more, roughly.
     pub again: Vec<Again>,
+    pub(super) known: Known,
 }
 
 /// What variables are on a path, as far as it is known.

@@ -4,15 +4,15 @@ use super::context::Contexts;
 use super::guided::Target;
 use super::plan::{Plan, Situation, Values};
 use crate::guide::Context;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 #[derive(Default)]
 pub struct Situations {
     list: Vec<Situation>,
-    by_context: HashMap<(usize, Context), usize>,
-    by_values: HashMap<(usize, Values), usize>,
+    by_context: FxHashMap<(usize, Context), usize>,
+    by_values: FxHashMap<(usize, Values), usize>,
     /// The variables that a target rests on.
-    webs: HashMap<usize, Vec<usize>>,
+    webs: FxHashMap<usize, Vec<usize>>,
 }
 
 impl Situations {
