@@ -290,7 +290,7 @@ impl Frontier {
             Bucket::Vary => self.varies && self.runs >= FLIPS_FIRST && !self.is_empty(),
             Bucket::Mend => {
                 let waiting = self.buckets[bucket as usize].len();
-                waiting > 0 && (self.runs >= FLIPS_FIRST || waiting == self.len())
+                waiting > 0 && (self.runs >= FLIPS_ALONE || waiting == self.len())
             }
             _ => !self.buckets[bucket as usize].is_empty(),
         }
@@ -305,8 +305,11 @@ impl Frontier {
     }
 }
 
-/// Runs before anything is mended or put together at random: what few flips can show they should.
+/// Runs before anything is put together at random: what few flips can show they should.
 pub const FLIPS_FIRST: u64 = 24;
+
+/// Runs before anything is mended.
+const FLIPS_ALONE: u64 = 12;
 
 /// Hard questions take as long as hundreds of runs: they have to wait for the others.
 fn start(bucket: Bucket) -> f64 {
