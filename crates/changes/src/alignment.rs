@@ -111,8 +111,11 @@ impl<'a, 'p> Aligner<'a, 'p> {
     }
 
     fn link(&mut self, i: usize, j: usize) {
-        self.to_head[i] = Some(j);
-        self.to_base[j] = Some(i);
+        // What has an effect corresponds to nothing that has none.
+        if self.base.body.idle[i] == self.head.body.idle[j] {
+            self.to_head[i] = Some(j);
+            self.to_base[j] = Some(i);
+        }
     }
 
     /// Whole expressions first, then single instructions between them, then
@@ -167,14 +170,18 @@ impl<'a, 'p> Aligner<'a, 'p> {
             {
                 continue;
             }
-            for (x, y) in a.used_sites().zip(b.used_sites()).collect::<Vec<_>>() {
+            let used = |version: &Version<'_, '_>, instruction| -> Vec<Site> {
+                let operands = version.keys.operands(instruction).into_iter();
+                operands.filter_map(Value::site).collect()
+            };
+            for (x, y) in used(&self.base, a).into_iter().zip(used(&self.head, b)) {
                 let (x, y) = (self.base.index(x), self.head.index(y));
                 let free = self.to_head[x].is_none() && self.to_base[y].is_none();
                 let (a, b) = (self.base.instruction(x), self.head.instruction(y));
                 let same_type = self.base.keys.ty(a.ty) == self.head.keys.ty(b.ty);
                 if free && same_type {
                     self.link(x, y);
-                    work.push((x, y));
+                    work.extend(self.to_head[x].map(|y| (x, y)));
                 }
             }
         }
@@ -192,7 +199,7 @@ impl<'a, 'p> Aligner<'a, 'p> {
                         self.push_deleted(deleted_from..i, unchanged, &mut edits);
                         deleted_from = i + 1;
                     }
-                    if self.is_same(i, j, &blocks) {
+                    if self.head.body.idle[j] || self.is_same(i, j, &blocks) {
                         unchanged += 1;
                     } else {
                         let edit = Edit::Modified(self.base.site(i), self.head.site(j));
@@ -306,9 +313,10 @@ impl<'a, 'p> Aligner<'a, 'p> {
         (b, right): (&Instruction, &[BlockId]),
         blocks: &BlockMap,
     ) -> bool {
+        let (a_values, b_values) = (self.base.keys.operands(a), self.head.keys.operands(b));
         let mut from: HashMap<BlockId, Value> = HashMap::new();
         let mut new: Vec<Value> = Vec::new();
-        for (&block, &value) in right.iter().zip(&b.operands) {
+        for (&block, &value) in right.iter().zip(&b_values) {
             if blocks.in_head.contains(&block) {
                 from.insert(block, value);
             } else {
@@ -316,7 +324,7 @@ impl<'a, 'p> Aligner<'a, 'p> {
             }
         }
         let mut old: Vec<Value> = Vec::new();
-        for (block, &value) in left.iter().zip(&a.operands) {
+        for (block, &value) in left.iter().zip(&a_values) {
             let partner = blocks
                 .to_head
                 .get(block)
@@ -329,8 +337,8 @@ impl<'a, 'p> Aligner<'a, 'p> {
         }
         new.extend(from.into_values());
         // A value that also comes along an unchanged edge is nothing new.
-        let covered = |x: &Value| b.operands.iter().any(|&y| self.same_value(*x, y));
-        let known = |y: &Value| a.operands.iter().any(|&x| self.same_value(x, *y));
+        let covered = |x: &Value| b_values.iter().any(|&y| self.same_value(*x, y));
+        let known = |y: &Value| a_values.iter().any(|&x| self.same_value(x, *y));
         old.iter().all(covered) && new.iter().all(known)
     }
 }
