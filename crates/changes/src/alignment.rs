@@ -83,6 +83,18 @@ impl<'p> Version<'_, 'p> {
     fn len(&self) -> usize {
         self.body.kind.len()
     }
+
+    /// The first instruction of a block that is more than a sign of ways which join.
+    fn start(&self, block: BlockId) -> usize {
+        let sites = self.keys.program.block(block).sites();
+        let last = self.keys.program.terminator(block);
+        let mut own = sites.map(|site| self.index(site));
+        let start = own.find(|&at| {
+            let is_phi = matches!(self.instruction(at).operation, Operation::Phi { .. });
+            !is_phi && !self.body.idle[at]
+        });
+        start.unwrap_or(self.index(last))
+    }
 }
 
 impl<'a, 'p> Aligner<'a, 'p> {
@@ -264,7 +276,7 @@ impl<'a, 'p> Aligner<'a, 'p> {
                 .iter()
                 .zip(&right)
                 .all(|(&x, &y)| self.same_value(x, y))
-            && blocks.same_targets(a, b)
+            && self.same_targets(a, b, blocks)
     }
 
     fn same_value(&self, x: Value, y: Value) -> bool {
@@ -283,6 +295,24 @@ impl<'a, 'p> Aligner<'a, 'p> {
                 x.is_some() && x == y
             }
         }
+    }
+
+    /// A jump to a new block, or one away from a vanished block, is not itself
+    /// modified: the block is what was inserted or deleted. But a block that begins with code which
+    /// the other version has elsewhere was only split off.
+    fn same_targets(&self, a: &Instruction, b: &Instruction, blocks: &BlockMap) -> bool {
+        let (left, right) = (a.successors(), b.successors());
+        let same = |x: &BlockId, y: &BlockId| match blocks.to_head.get(x) {
+            Some(partner) if partner == y => true,
+            Some(_) if blocks.in_head.contains(y) => false,
+            Some(_) => self.to_base[self.head.start(*y)].is_none(),
+            None if blocks.in_head.contains(y) => {
+                let partner = self.to_head[self.base.start(*x)];
+                partner.is_none_or(|partner| partner == self.head.start(*y))
+            }
+            None => true,
+        };
+        left.len() == right.len() && left.iter().zip(&right).all(|(x, y)| same(x, y))
     }
 
     /// Only for what does not depend on memory or the way taken.
@@ -347,22 +377,6 @@ impl<'a, 'p> Aligner<'a, 'p> {
 struct BlockMap {
     to_head: HashMap<BlockId, BlockId>,
     in_head: HashSet<BlockId>,
-}
-
-impl BlockMap {
-    /// A jump to a new block, or one away from a vanished block, is not itself
-    /// modified: the block is what was inserted or deleted.
-    fn same_targets(&self, a: &Instruction, b: &Instruction) -> bool {
-        let (left, right) = (a.successors(), b.successors());
-        left.len() == right.len()
-            && left
-                .iter()
-                .zip(&right)
-                .all(|(x, y)| match self.to_head.get(x) {
-                    Some(partner) => partner == y || !self.in_head.contains(y),
-                    None => true,
-                })
-    }
 }
 
 /// By name where the names are known, else by position.

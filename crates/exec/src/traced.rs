@@ -28,6 +28,9 @@ pub struct Traced {
     cage: Option<Cage>,
     elapsed: Duration,
     served: bool,
+    runs: u64,
+    /// Of so many runs one counts; none does if it is 0.
+    counted_every: u64,
 }
 
 impl Traced {
@@ -58,6 +61,8 @@ impl Traced {
             cage: None,
             elapsed: Duration::ZERO,
             served: false,
+            runs: 0,
+            counted_every: 0,
         };
         let mut cage = traced.new_cage()?;
         traced.serve(&mut cage, shape)?;
@@ -66,6 +71,9 @@ impl Traced {
     }
 
     pub fn run(&mut self, input: &Input) -> Result<(Observation, Trace<'_>), ExecError> {
+        let counting = self.counted_every != 0 && self.runs.is_multiple_of(self.counted_every);
+        self.shared.set_counting(counting);
+        self.runs += 1;
         for _ in 0..ATTEMPTS {
             let mut cage = match self.cage.take() {
                 Some(cage) => cage,
@@ -113,6 +121,13 @@ impl Traced {
     /// (numbers of coverage bytes) begins.
     pub fn watch(&mut self, blocks: &[u32]) {
         self.shared.watch(blocks);
+    }
+
+    /// The next run, and then one of `every`, counts how often these blocks begin. Such a run is
+    /// slower than others.
+    pub fn count(&mut self, blocks: &[u32], every: u64) {
+        self.shared.count(blocks);
+        (self.counted_every, self.runs) = (every, 0);
     }
 
     /// From the command to the end of the last run's process.
