@@ -83,6 +83,18 @@ impl<'p> Version<'_, 'p> {
     fn len(&self) -> usize {
         self.body.kind.len()
     }
+
+    /// The first instruction of a block that is more than a sign of ways which join.
+    fn start(&self, block: BlockId) -> usize {
+        let sites = self.keys.program.block(block).sites();
+        let last = self.keys.program.terminator(block);
+        let mut own = sites.map(|site| self.index(site));
+        let start = own.find(|&at| {
+            let is_phi = matches!(self.instruction(at).operation, Operation::Phi { .. });
+            !is_phi && !self.body.idle[at]
+        });
+        start.unwrap_or(self.index(last))
+    }
 }
 
 impl<'a, 'p> Aligner<'a, 'p> {
@@ -111,8 +123,11 @@ impl<'a, 'p> Aligner<'a, 'p> {
     }
 
     fn link(&mut self, i: usize, j: usize) {
-        self.to_head[i] = Some(j);
-        self.to_base[j] = Some(i);
+        // What has an effect corresponds to nothing that has none.
+        if self.base.body.idle[i] == self.head.body.idle[j] {
+            self.to_head[i] = Some(j);
+            self.to_base[j] = Some(i);
+        }
     }
 
     /// Whole expressions first, then single instructions between them, then
@@ -167,14 +182,18 @@ impl<'a, 'p> Aligner<'a, 'p> {
             {
                 continue;
             }
-            for (x, y) in a.used_sites().zip(b.used_sites()).collect::<Vec<_>>() {
+            let used = |version: &Version<'_, '_>, instruction| -> Vec<Site> {
+                let operands = version.keys.operands(instruction).into_iter();
+                operands.filter_map(Value::site).collect()
+            };
+            for (x, y) in used(&self.base, a).into_iter().zip(used(&self.head, b)) {
                 let (x, y) = (self.base.index(x), self.head.index(y));
                 let free = self.to_head[x].is_none() && self.to_base[y].is_none();
                 let (a, b) = (self.base.instruction(x), self.head.instruction(y));
                 let same_type = self.base.keys.ty(a.ty) == self.head.keys.ty(b.ty);
                 if free && same_type {
                     self.link(x, y);
-                    work.push((x, y));
+                    work.extend(self.to_head[x].map(|y| (x, y)));
                 }
             }
         }
@@ -192,7 +211,7 @@ impl<'a, 'p> Aligner<'a, 'p> {
                         self.push_deleted(deleted_from..i, unchanged, &mut edits);
                         deleted_from = i + 1;
                     }
-                    if self.is_same(i, j, &blocks) {
+                    if self.head.body.idle[j] || self.is_same(i, j, &blocks) {
                         unchanged += 1;
                     } else {
                         let edit = Edit::Modified(self.base.site(i), self.head.site(j));
@@ -257,7 +276,7 @@ impl<'a, 'p> Aligner<'a, 'p> {
                 .iter()
                 .zip(&right)
                 .all(|(&x, &y)| self.same_value(x, y))
-            && blocks.same_targets(a, b)
+            && self.same_targets(a, b, blocks)
     }
 
     fn same_value(&self, x: Value, y: Value) -> bool {
@@ -276,6 +295,24 @@ impl<'a, 'p> Aligner<'a, 'p> {
                 x.is_some() && x == y
             }
         }
+    }
+
+    /// A jump to a new block, or one away from a vanished block, is not itself
+    /// modified: the block is what was inserted or deleted. But a block that begins with code which
+    /// the other version has elsewhere was only split off.
+    fn same_targets(&self, a: &Instruction, b: &Instruction, blocks: &BlockMap) -> bool {
+        let (left, right) = (a.successors(), b.successors());
+        let same = |x: &BlockId, y: &BlockId| match blocks.to_head.get(x) {
+            Some(partner) if partner == y => true,
+            Some(_) if blocks.in_head.contains(y) => false,
+            Some(_) => self.to_base[self.head.start(*y)].is_none(),
+            None if blocks.in_head.contains(y) => {
+                let partner = self.to_head[self.base.start(*x)];
+                partner.is_none_or(|partner| partner == self.head.start(*y))
+            }
+            None => true,
+        };
+        left.len() == right.len() && left.iter().zip(&right).all(|(x, y)| same(x, y))
     }
 
     /// Only for what does not depend on memory or the way taken.
@@ -306,9 +343,10 @@ impl<'a, 'p> Aligner<'a, 'p> {
         (b, right): (&Instruction, &[BlockId]),
         blocks: &BlockMap,
     ) -> bool {
+        let (a_values, b_values) = (self.base.keys.operands(a), self.head.keys.operands(b));
         let mut from: HashMap<BlockId, Value> = HashMap::new();
         let mut new: Vec<Value> = Vec::new();
-        for (&block, &value) in right.iter().zip(&b.operands) {
+        for (&block, &value) in right.iter().zip(&b_values) {
             if blocks.in_head.contains(&block) {
                 from.insert(block, value);
             } else {
@@ -316,7 +354,7 @@ impl<'a, 'p> Aligner<'a, 'p> {
             }
         }
         let mut old: Vec<Value> = Vec::new();
-        for (block, &value) in left.iter().zip(&a.operands) {
+        for (block, &value) in left.iter().zip(&a_values) {
             let partner = blocks
                 .to_head
                 .get(block)
@@ -329,8 +367,8 @@ impl<'a, 'p> Aligner<'a, 'p> {
         }
         new.extend(from.into_values());
         // A value that also comes along an unchanged edge is nothing new.
-        let covered = |x: &Value| b.operands.iter().any(|&y| self.same_value(*x, y));
-        let known = |y: &Value| a.operands.iter().any(|&x| self.same_value(x, *y));
+        let covered = |x: &Value| b_values.iter().any(|&y| self.same_value(*x, y));
+        let known = |y: &Value| a_values.iter().any(|&x| self.same_value(x, *y));
         old.iter().all(covered) && new.iter().all(known)
     }
 }
@@ -339,22 +377,6 @@ impl<'a, 'p> Aligner<'a, 'p> {
 struct BlockMap {
     to_head: HashMap<BlockId, BlockId>,
     in_head: HashSet<BlockId>,
-}
-
-impl BlockMap {
-    /// A jump to a new block, or one away from a vanished block, is not itself
-    /// modified: the block is what was inserted or deleted.
-    fn same_targets(&self, a: &Instruction, b: &Instruction) -> bool {
-        let (left, right) = (a.successors(), b.successors());
-        left.len() == right.len()
-            && left
-                .iter()
-                .zip(&right)
-                .all(|(x, y)| match self.to_head.get(x) {
-                    Some(partner) => partner == y || !self.in_head.contains(y),
-                    None => true,
-                })
-    }
 }
 
 /// By name where the names are known, else by position.

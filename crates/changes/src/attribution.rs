@@ -36,10 +36,10 @@ pub fn assign_hunks(pair: &Pair<'_>, edits: &[(Edit, u32)]) -> Vec<Vec<HunkId>> 
                 .iter()
                 .find_map(|&(which, place)| pair.text.hunk_named(which, place))
         };
-        if own.is_empty() {
+        if own.is_empty() && !leads_elsewhere(pair, edit) {
             own.extend(named());
         }
-        if own.is_empty() {
+        if own.is_empty() && !leads_elsewhere(pair, edit) {
             own.extend(record_hunks(pair, edit, &places));
         }
         if own.is_empty() && is_call(pair, edit) {
@@ -95,6 +95,16 @@ pub fn assign_hunks(pair: &Pair<'_>, edits: &[(Edit, u32)]) -> Vec<Vec<HunkId>> 
     }
     assign_alike(pair, edits, &mut hunks);
     hunks
+}
+
+/// Whether a branch was altered that both versions have. Names on its line say nothing about that: what it
+/// rests on has edits of its own, and where it leads follows from what stands around it.
+fn leads_elsewhere(pair: &Pair<'_>, edit: Edit) -> bool {
+    let Edit::Modified(site, _) = edit else {
+        return false;
+    };
+    let operation = &pair.base.instruction(site).operation;
+    matches!(operation, Operation::Branch { .. } | Operation::Jump { .. })
 }
 
 /// Hunks that change the structure whose layout an address follows, or which the line mentions.

@@ -27,6 +27,10 @@ pub struct ChangeSet {
     pub added: Vec<FunctionId>,
     /// Functions defined in base only.
     pub deleted: Vec<FunctionId>,
+    /// Those of base and of head among them whose text both versions have, but only one uses: static and
+    /// inline functions, instances of generic ones.
+    #[serde(default)]
+    pub demanded: [Vec<FunctionId>; 2],
     /// Hunks in functions that only one version has, ascending.
     #[serde(default)]
     pub lone: Vec<HunkId>,

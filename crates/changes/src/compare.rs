@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use changeling_program::{FunctionId, Place, Program, Site};
+use changeling_program::{FunctionId, Linkage, Place, Program, Site};
 
 use crate::alignment::align;
 use crate::functions::{Match, match_functions};
@@ -65,6 +65,11 @@ pub fn compare(base: &Program, head: &Program, sources: &Sources) -> ChangeSet {
     ];
     for (which, program, functions) in lone {
         for &function in functions {
+            // What is compiled only if something uses it says nothing by being there.
+            let on_demand = program.function(function).linkage != Linkage::External;
+            if on_demand && text.is_in_both(which, [base, head], function) {
+                set.demanded[which as usize].push(function);
+            }
             let hunks = text.hunks_in(which, program, function);
             set.lone.extend(hunks.into_iter().map(|(_, hunk)| hunk));
         }

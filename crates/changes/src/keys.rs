@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use crate::hints;
 use changeling_program::{
     Call, Callee, Constant, FunctionId, Global, Instruction, Linkage, Operation, Program, Shape,
     Site, Value, stable_name,
@@ -246,7 +247,15 @@ impl<'p> Keys<'p> {
         let kind = self.kind(instruction);
         match &instruction.operation {
             Operation::Binary(_, flags) => hash(&(kind, flags)),
-            Operation::Compare(predicate) => hash(&(kind, predicate)),
+            Operation::Compare(predicate) => match hints::tested(self.program, instruction) {
+                Some(value) => hash(&(
+                    kind,
+                    predicate,
+                    "zero",
+                    self.operand_type(instruction, value),
+                )),
+                None => hash(&(kind, predicate)),
+            },
             Operation::Alloca { allocated } => hash(&(kind, self.program.ty(*allocated).size)),
             Operation::Load(access) | Operation::Store(access) => hash(&(kind, access)),
             Operation::Address(address) => {
@@ -269,9 +278,25 @@ impl<'p> Keys<'p> {
     }
 
     /// Operands that count: those of address arithmetic with constant indices
-    /// are in the offset already, and where an assertion stands is no
-    /// part of what it does.
+    /// are in the offset already, where an assertion stands is no
+    /// part of what it does, and hints for the optimiser are none of what they are about.
     pub fn operands(&self, instruction: &Instruction) -> Vec<Value> {
+        let mut operands = self.plain_operands(instruction);
+        for operand in &mut operands {
+            *operand = self.itself(*operand);
+        }
+        operands
+    }
+
+    /// The value behind hints for the optimiser.
+    pub fn itself(&self, value: Value) -> Value {
+        hints::behind(self.program, value)
+    }
+
+    fn plain_operands(&self, instruction: &Instruction) -> Vec<Value> {
+        if let Some(value) = hints::tested(self.program, instruction) {
+            return vec![value];
+        }
         match &instruction.operation {
             Operation::Address(address) => {
                 let scaled = address
@@ -314,6 +339,7 @@ impl<'p> Keys<'p> {
             body.kind.push(self.kind(instruction));
             body.idle.push(self.is_idle(instruction));
         }
+        self.find_left_over(&sites, &mut body.idle);
         for &site in &sites {
             let instruction = self.program.instruction(site);
             let detail = self.detail(instruction);
@@ -341,6 +367,31 @@ impl<'p> Keys<'p> {
             body.deep.push(hash(&(detail, far)));
         }
         body
+    }
+
+    /// What hints leave behind is idle: nobody looks at its results.
+    fn find_left_over(&self, sites: &[Site], idle: &mut [bool]) {
+        let Some(&first) = sites.first() else { return };
+        let instruction = |site: Site| self.program.instruction(site);
+        let may_be_left = |site: Site| hints::may_be_left(self.program, instruction(site));
+        let mut seen: Vec<bool> = sites.iter().map(|&site| !may_be_left(site)).collect();
+        if seen.iter().all(|&seen| seen) {
+            return;
+        }
+        let mut work: Vec<Site> = sites.to_vec();
+        work.retain(|&site| seen[(site.0 - first.0) as usize]);
+        while let Some(site) = work.pop() {
+            let operands = self.operands(instruction(site));
+            for used in operands.into_iter().filter_map(Value::site) {
+                let seen = &mut seen[(used.0 - first.0) as usize];
+                if !std::mem::replace(seen, true) {
+                    work.push(used);
+                }
+            }
+        }
+        for (idle, seen) in idle.iter_mut().zip(seen) {
+            *idle |= !seen;
+        }
     }
 
     /// Calls that only tell the optimiser something.

@@ -15,6 +15,7 @@ mod declarations;
 mod functions;
 mod globals;
 mod grouping;
+mod hints;
 mod keys;
 mod macros;
 pub mod quiet;

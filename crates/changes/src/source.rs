@@ -26,6 +26,8 @@ pub struct Text {
     pub hunks: Vec<Hunk>,
     base: Version,
     head: Version,
+    /// The files that were compared.
+    compared: [HashSet<FileId>; 2],
     /// Names that changed lines outside of functions define or mention.
     names: Vec<(HunkId, Names)>,
     /// Structures that changed lines are part of.
@@ -44,10 +46,13 @@ impl Text {
             hunks: Vec::new(),
             base: Version::new(base, &sources.base),
             head: Version::new(head, &sources.head),
+            compared: Default::default(),
             names: Vec::new(),
             records: Vec::new(),
         };
         for (left, right) in pair_files(base, head, [&text.base, &text.head], matches) {
+            text.compared[0].insert(left);
+            text.compared[1].insert(right);
             let found = differences(
                 left,
                 &text.base.lines[&left],
@@ -338,6 +343,23 @@ impl Text {
             .filter(|(lines, _)| touches(lines))
             .copied()
             .collect()
+    }
+
+    /// Whether the text of a function is in both versions, or in a file of a library that both know.
+    pub fn is_in_both(&self, which: Which, programs: [&Program; 2], function: FunctionId) -> bool {
+        let [own, other] = match which {
+            Which::Base => programs,
+            Which::Head => [programs[1], programs[0]],
+        };
+        let Some((file, ..)) = self.extent(which, own, function) else {
+            return false;
+        };
+        if self.compared[which as usize].contains(&file) {
+            return self.hunks_in(which, own, function).is_empty();
+        }
+        let path = own.file(file).path();
+        let known = || other.files.iter().any(|file| file.path() == path);
+        !self.version(which).lines.contains_key(&file) && known()
     }
 
     /// Where a variable got its value. Compilers keep no line of an assignment

@@ -10,6 +10,7 @@ use changeling_changes::quiet::{self, Part, Stripped};
 use changeling_changes::{
     Change, ChangeKind, ChangeSet, Hunk, Lines, Reason, Sources, Subject, compare,
 };
+use changeling_explore::Side;
 use changeling_program::{File, FunctionId, Place, Program, Site, read};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -132,6 +133,8 @@ pub struct Report {
     pub changes: Vec<Entry>,
     /// Functions whose name or file differs and whose code does not.
     pub renamed: Vec<Renamed>,
+    /// Functions that only one version uses, and whose text both have.
+    pub demanded: Vec<Demanded>,
     /// Textual differences without effect on the code.
     pub quiet: Vec<QuietEntry>,
 }
@@ -184,6 +187,13 @@ pub struct Renamed {
 }
 
 #[derive(Serialize)]
+pub struct Demanded {
+    pub name: String,
+    /// The version that uses it, `base` or `head`.
+    pub by: Side,
+}
+
+#[derive(Serialize)]
 pub struct QuietEntry {
     pub base: Range,
     pub head: Range,
@@ -219,7 +229,8 @@ impl Compared {
             (1, ChangeKind::Added, &self.set.added),
         ];
         for (side, kind, functions) in lone {
-            for &id in functions {
+            let demanded = &self.set.demanded[side];
+            for &id in functions.iter().filter(|id| !demanded.contains(id)) {
                 let first = self.programs[side].function(id).first_site;
                 changes.push(self.lone(side, kind, id, is_live(side, &[first])));
             }
@@ -230,6 +241,7 @@ impl Compared {
             head: labels[1].to_owned(),
             changes,
             renamed: self.renamed(),
+            demanded: self.demanded(),
             quiet: self.quiet(),
         }
     }
@@ -321,6 +333,19 @@ impl Compared {
                 head: self.programs[1].function(pair.head).name.clone(),
             })
             .collect()
+    }
+
+    fn demanded(&self) -> Vec<Demanded> {
+        let both = Side::BOTH.into_iter();
+        let all = both.flat_map(|by| {
+            let program = &self.programs[by.index()];
+            let own = self.set.demanded[by.index()].iter();
+            own.map(move |&id| Demanded {
+                name: program.function(id).name.clone(),
+                by,
+            })
+        });
+        all.collect()
     }
 
     fn quiet(&self) -> Vec<QuietEntry> {

@@ -225,6 +225,13 @@ fn shares(stats: &Stats) -> serde_json::Value {
     serde_json::Value::Object(shares.collect())
 }
 
+/// Which part of the branches that runs came by did not depend on the input, so that there was nothing to ask.
+fn untainted(stats: &Stats) -> f64 {
+    let branches = &stats.branches;
+    let share = branches.symbolic as f64 / branches.executed.max(1) as f64;
+    ((1.0 - share).max(0.0) * 1e4).round() / 1e4
+}
+
 /// Told if a search spent much of its time waiting for builds.
 pub fn waited(build_seconds: f64, seconds: f64) -> Option<String> {
     const WORTH_SAYING: f64 = 2.0;
@@ -248,6 +255,7 @@ pub fn stats(outcome: &Outcome, build_seconds: f64) -> results::Stats {
         let shown = [
             "equal_pairs",
             "avoided",
+            "branches",
             "diverged",
             "displaced",
             "discarded",
@@ -266,6 +274,9 @@ pub fn stats(outcome: &Outcome, build_seconds: f64) -> results::Stats {
                 .filter(|(name, _)| shown.contains(&name.as_str())),
         );
         more.insert("share_by_rule".into(), shares(stats));
+        if stats.branches.executed > 0 {
+            more.insert("share_untainted".into(), untainted(stats).into());
+        }
         more.insert("build_seconds".into(), build_seconds.into());
     }
     results::Stats {

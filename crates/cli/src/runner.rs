@@ -3,17 +3,20 @@
 
 use crate::progress::{Display, Mode};
 use crate::version::Version;
-use crate::view::traced_run;
+use crate::view::{branches, traced_run};
 use changeling_build::{BuildOptions, Built, Source, Variant as BuildVariant, build};
 use changeling_exec::{Capacities, ExecError, Limits, Observation, Options, Plain, Traced};
 use changeling_explore::runner::{PairRunner, RunError, Side, TracedRun, Variant};
 use changeling_trace::input::Input;
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 /// How much longer than usual a program may take to prove that it does not hang.
 const PATIENCE: u32 = 10;
+/// Branches are counted in one of so many runs, because that takes time.
+const COUNTED_EVERY: u64 = 16;
 
 /// What all workers share.
 pub struct Pair {
@@ -161,6 +164,8 @@ pub struct Runner {
     pair: Arc<Pair>,
     watcher: Arc<dyn Watcher>,
     traced: [Traced; 2],
+    /// Sites of the branches, by version.
+    branches: [HashSet<u32>; 2],
     plain: [Plain; 2],
     zeroed: [Option<Plain>; 2],
     patterned: [Option<Plain>; 2],
@@ -174,12 +179,18 @@ impl Runner {
         shape: &Input,
     ) -> Result<Runner, ExecError> {
         let traced = |version: &Version| {
-            Traced::start(&version.traced, shape, pair.limits.clone(), pair.capacities)
+            let mut traced =
+                Traced::start(&version.traced, shape, pair.limits.clone(), pair.capacities)?;
+            let blocks: Vec<u32> = version.sites.branches().map(|(block, _)| block).collect();
+            traced.count(&blocks, COUNTED_EVERY);
+            Ok::<Traced, ExecError>(traced)
         };
+        let sites_of = |version: &Version| version.sites.branches().map(|(_, site)| site).collect();
         let plain = |version: &Version| Plain::new(&version.built.plain, pair.limits.clone());
         let [base, head] = &pair.versions;
         Ok(Runner {
             traced: [traced(base)?, traced(head)?],
+            branches: [sites_of(base), sites_of(head)],
             plain: [plain(base)?, plain(head)?],
             zeroed: [None, None],
             patterned: [None, None],
@@ -282,7 +293,15 @@ impl Fill {
 impl PairRunner for Runner {
     fn pair(&mut self, input: &Input) -> Result<[TracedRun<'_>; 2], RunError> {
         let runs = Traced::run_both(self.traced.each_mut(), input)?;
-        let runs = runs.map(|(observation, trace)| traced_run(observation, trace));
+        let [base, head] = &runs;
+        let counts = [
+            branches(&base.1, &self.branches[0]),
+            branches(&head.1, &self.branches[1]),
+        ];
+        let mut runs = runs.map(|(observation, trace)| traced_run(observation, trace));
+        for (run, branches) in runs.iter_mut().zip(counts) {
+            run.trace.branches = branches;
+        }
         self.watcher
             .ran(input, [runs[0].trace.coverage, runs[1].trace.coverage]);
         Ok(runs)

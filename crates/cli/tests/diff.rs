@@ -276,3 +276,41 @@ int main(int argc, char **argv) { printf(\"%d\\n\", large(argc) + tangled(argc))
     assert_eq!(code, Some(0), "{error}");
     assert!(out.contains("in tangled"), "{out}");
 }
+
+/// A static function that only one version uses, with the same text in both, is no change of its own.
+#[test]
+fn functions_that_only_one_version_uses() {
+    let room = tempfile::tempdir().expect("a room");
+    let room = room.path();
+    let text = "\
+#include <stdio.h>
+static int twice(int n) { return 2 * n; }
+static int thrice(int n) { return 3 * n; }
+int main(int argc, char **argv) {
+  printf(\"%d\\n\", twice(argc));
+  return 0;
+}
+";
+    write(room, "old.c", text);
+    let new = text.replace("%d\\n\", twice(argc)", "%d\\n\", thrice(argc)");
+    write(room, "new.c", &new);
+    let (code, out, error) = run(room, &["diff", "old.c", "new.c"]);
+    assert_eq!(code, Some(1), "{error}");
+    assert!(out.contains("1 change from old.c to new.c"), "{out}");
+    // As code, the one function takes the place of the other: it is not taken for a renamed one.
+    assert!(
+        out.contains("used by old.c only, no change: twice")
+            && out.contains("used by new.c only, no change: thrice"),
+        "{out}"
+    );
+    // One that is written in one version only is a change still.
+    let with = text.replace(
+        "int main",
+        "static int half(int n) { putchar('h'); return n / 2; }\nint main",
+    );
+    let with = with.replace("%d\\n\", twice(argc)", "%d\\n\", twice(argc) + half(argc)");
+    write(room, "new.c", &with);
+    let (_, out, _) = run(room, &["diff", "old.c", "new.c", "--short"]);
+    assert!(out.contains("added function half"), "{out}");
+    assert!(!out.contains("only, no change"), "{out}");
+}

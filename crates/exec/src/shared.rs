@@ -5,8 +5,8 @@ use crate::view::Trace;
 use crate::{Capacities, ExecError, system};
 use changeling_trace::input::{Argument, Input};
 use changeling_trace::layout::{
-    ArgumentHeader, COVERAGE_SIZE, EXECUTED, Header, InputHeader, MAGIC, PAGE, StreamHeader,
-    VERSION, WATCHED,
+    ArgumentHeader, COUNTED, COVERAGE_SIZE, EXECUTED, Header, InputHeader, MAGIC, PAGE,
+    StreamHeader, VERSION, WATCHED,
 };
 use changeling_trace::node::MAX_LABEL;
 use changeling_trace::{Event, Node};
@@ -30,8 +30,10 @@ pub struct Shared {
     shape: Input,
     /// The most blocks that any run spoke of: so much coverage has to be cleared.
     blocks: u64,
-    /// How the coverage region begins before a run.
+    /// How the coverage region begins before a run, and before one that counts.
     watched: Vec<u8>,
+    counted: Vec<u8>,
+    counting: bool,
 }
 
 impl Shared {
@@ -50,32 +52,59 @@ impl Shared {
             shape: shape.clone(),
             blocks: 0,
             watched: Vec::new(),
+            counted: Vec::new(),
+            counting: false,
         })
     }
 
     /// From the next run on, marks are made whenever one of these blocks begins.
     pub fn watch(&mut self, blocks: &[u32]) {
+        self.ask(WATCHED, blocks);
+    }
+
+    /// In runs that count, it is counted how often these blocks begin.
+    pub fn count(&mut self, blocks: &[u32]) {
+        self.ask(COUNTED, blocks);
+    }
+
+    pub fn set_counting(&mut self, counting: bool) {
+        self.counting = counting;
+    }
+
+    fn ask(&mut self, bit: u8, blocks: &[u32]) {
         let room = self.layout.coverage_capacity;
-        let blocks = blocks.iter().map(|&block| u64::from(block));
-        let known: Vec<usize> = blocks
-            .filter(|&block| block < room)
-            .map(|block| block as usize)
-            .collect();
-        let end = known.iter().max().map_or(0, |last| last + 1);
-        self.watched = vec![0; end];
-        for block in known {
-            self.watched[block] = WATCHED;
+        let known = || {
+            let blocks = blocks.iter().map(|&block| u64::from(block));
+            blocks.filter(|&block| block < room)
+        };
+        let end = known().max().map_or(0, |last| last as usize + 1);
+        for pattern in [&mut self.watched, &mut self.counted] {
+            pattern.iter_mut().for_each(|byte| *byte &= !bit);
+        }
+        let both = [&mut self.watched, &mut self.counted];
+        for pattern in both.into_iter().skip(usize::from(bit == COUNTED)) {
+            let length = pattern.len().max(end);
+            pattern.resize(length, 0);
+            known().for_each(|block| pattern[block as usize] |= bit);
+        }
+    }
+
+    fn pattern(&self) -> &[u8] {
+        match self.counting {
+            true => &self.counted,
+            false => &self.watched,
         }
     }
 
     /// Takes the bits of watched blocks away again: what is left says which blocks
     /// were executed.
     pub fn unwatch(&mut self) -> Result<(), ExecError> {
-        if self.watched.is_empty() {
+        let asked = self.pattern().len();
+        if asked == 0 {
             return Ok(());
         }
         let start = self.layout.coverage as usize;
-        let seen = &self.mapping.bytes()[start..start + self.watched.len()];
+        let seen = &self.mapping.bytes()[start..start + asked];
         let plain: Vec<u8> = seen.iter().map(|byte| byte & EXECUTED).collect();
         let failed =
             |source| ExecError::sandbox("the memory shared with the traced program", source);
@@ -141,6 +170,7 @@ impl Shared {
             believed(header.event_count) * size_of::<Event>(),
         );
         Trace {
+            counted: (intact && self.counting).then_some(header.counted),
             header,
             intact,
             nodes: plain_slice(nodes),
@@ -171,7 +201,7 @@ impl Shared {
             fresh.resize(fresh.len().max(self.blocks as usize), 0);
             return self.file.write_all_at(&fresh, self.layout.coverage);
         }
-        self.file.write_all_at(&self.watched, self.layout.coverage)
+        self.file.write_all_at(self.pattern(), self.layout.coverage)
     }
 
     /// One long run must not keep its memory for ever.

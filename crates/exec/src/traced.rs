@@ -30,6 +30,9 @@ pub struct Traced {
     served: bool,
     /// A run was begun whose end must be heard of until then.
     awaited: Option<Instant>,
+    runs: u64,
+    /// Of so many runs one counts; none does if it is 0.
+    counted_every: u64,
 }
 
 impl Traced {
@@ -61,6 +64,8 @@ impl Traced {
             elapsed: Duration::ZERO,
             served: false,
             awaited: None,
+            runs: 0,
+            counted_every: 0,
         };
         let mut cage = traced.new_cage()?;
         traced.serve(&mut cage, shape)?;
@@ -69,8 +74,16 @@ impl Traced {
     }
 
     pub fn run(&mut self, input: &Input) -> Result<(Observation, Trace<'_>), ExecError> {
+        self.choose_to_count();
         self.begin(input)?;
         self.finish(input)
+    }
+
+    /// Whether the next run counts.
+    fn choose_to_count(&mut self) {
+        let counting = self.counted_every != 0 && self.runs.is_multiple_of(self.counted_every);
+        self.shared.set_counting(counting);
+        self.runs += 1;
     }
 
     /// Runs two programs at the same time, on the same input.
@@ -78,6 +91,8 @@ impl Traced {
         [first, second]: [&'a mut Traced; 2],
         input: &Input,
     ) -> Result<[(Observation, Trace<'a>); 2], ExecError> {
+        first.choose_to_count();
+        second.choose_to_count();
         first.begin(input)?;
         let begun = second.begin(input);
         // Also if the other one failed: what was begun has to end.
@@ -163,6 +178,13 @@ impl Traced {
     /// (numbers of coverage bytes) begins.
     pub fn watch(&mut self, blocks: &[u32]) {
         self.shared.watch(blocks);
+    }
+
+    /// The next run, and then one of `every`, counts how often these blocks begin. Such a run is
+    /// slower than others.
+    pub fn count(&mut self, blocks: &[u32], every: u64) {
+        self.shared.count(blocks);
+        (self.counted_every, self.runs) = (every, 0);
     }
 
     /// From the command to the end of the last run's process.

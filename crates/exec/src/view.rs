@@ -17,6 +17,8 @@ pub struct Trace<'a> {
     pub strings: &'a [u8],
     /// One byte per block: 1 if it was executed.
     pub coverage: &'a [u8],
+    /// How often the blocks began that are counted, if this run counted.
+    pub counted: Option<u64>,
 }
 
 /// One event with its meaning.
@@ -276,6 +278,7 @@ mod tests {
             tables,
             strings,
             coverage: &[1, 0, 1],
+            counted: None,
         }
     }
 

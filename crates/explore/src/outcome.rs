@@ -6,7 +6,7 @@ use crate::difference::Kind;
 use crate::frontier::Bucket;
 use crate::group::GroupKey;
 use crate::guide::Rule;
-use crate::runner::Side;
+use crate::runner::{Branches, Side};
 use crate::sequences::Exercised;
 use crate::tree::RunId;
 use changeling_trace::input::{Input, StreamKind};
@@ -158,6 +158,9 @@ pub struct Stats {
     pub unknown: u64,
     /// Flips closed without a question: the condition can never hold.
     pub avoided: u64,
+    /// Branches of some of the runs, those with nothing to ask for among them.
+    #[serde(default)]
+    pub branches: BranchStats,
     /// Solutions that did not take the predicted path.
     pub diverged: u64,
     /// Solutions found only by forgetting that values were fixed.
@@ -188,6 +191,24 @@ pub struct Stats {
     /// Tasks left when the search ended.
     pub waiting: u64,
     pub by_bucket: BTreeMap<Bucket, BucketStats>,
+}
+
+/// Branches that runs executed, counted in some of the runs of both versions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BranchStats {
+    /// Single runs, of one version, that were counted.
+    pub runs: u64,
+    pub executed: u64,
+    /// Those of them that depended on the input. Of all others nobody asks for the other side.
+    pub symbolic: u64,
+}
+
+impl BranchStats {
+    pub fn add(&mut self, branches: Branches) {
+        self.runs += 1;
+        self.executed += branches.executed;
+        self.symbolic += branches.symbolic;
+    }
 }
 
 /// Runs where rules would have given up.

@@ -60,6 +60,14 @@ pub struct TraceView<'a> {
     /// False if the program damaged what it wrote.
     pub intact: bool,
     pub output_totals: [u64; 8],
+    /// Of some runs: how many branches they came by, and on how many of them the input had a say.
+    pub branches: Option<Branches>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Branches {
+    pub executed: u64,
+    pub symbolic: u64,
 }
 
 /// One version's part in a pair run.

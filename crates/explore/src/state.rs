@@ -207,6 +207,9 @@ impl State {
         let [base, head] = runs;
         let candidate = classify(&subject.normaliser, &base.observation, &head.observation);
         let new_blocks = self.cover(runs);
+        for branches in runs.iter().filter_map(|run| run.trace.branches) {
+            self.stats.branches.add(branches);
+        }
         self.corpus.push(Ran {
             input: input.clone(),
             end: Tree::ROOT,

@@ -131,6 +131,7 @@ impl Numbering {
                 site: first,
                 lines,
                 edge: edges.get(block).copied(),
+                branch: self.branch(*block),
             });
         }
         SiteTable {
@@ -150,6 +151,15 @@ impl Numbering {
             sites: sites.into_values().collect(),
             blocks,
         }
+    }
+
+    /// The site of what a block ends in, if that is a branch with several ways to go on.
+    fn branch(&self, block: Block) -> u32 {
+        let end = block.terminator().filter(|end| {
+            let decides = matches!(end.opcode(), Opcode::LLVMBr | Opcode::LLVMSwitch);
+            decides && block.successors().len() > 1
+        });
+        end.map_or(0, |end| self.site(end))
     }
 
     /// Blocks without any numbered instruction were put on an edge: which one it is.

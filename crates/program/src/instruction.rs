@@ -91,6 +91,23 @@ pub enum Operation {
     },
 }
 
+impl Operation {
+    /// Whether it does nothing but make a value out of others, and cannot fail.
+    pub fn computes(&self) -> bool {
+        use BinaryOp::{SDiv, SRem, UDiv, URem};
+        match self {
+            Operation::Binary(operation, _) => !matches!(operation, SDiv | SRem | UDiv | URem),
+            Operation::Negate
+            | Operation::Compare(_)
+            | Operation::Cast(_)
+            | Operation::Select
+            | Operation::Freeze
+            | Operation::Phi { .. } => true,
+            _ => false,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Case {
     /// Low 64 bits of the selector's value.

@@ -1,7 +1,7 @@
 //! Appending to the event log.
 
 use crate::{libc, lock, ranges, state, texts};
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use trace::event::{Event, EventKind, GuardReason, LossReason, TAKEN};
 use trace::node::Label;
 
@@ -144,11 +144,19 @@ pub unsafe extern "C" fn __chg_rt_concretize(site: u32, label: Label, value: u64
 /// last one of each block stays, so that a loop cannot fill the log.
 const MARKS_IN_A_ROW: u64 = 64;
 
-/// A watched block begins; `address` is that of its coverage byte.
+/// A watched or counted block begins; `address` is that of its coverage byte.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __chg_rt_mark(address: u64) {
-    unsafe { *(address as *mut u8) |= trace::layout::EXECUTED };
+    let asked = unsafe { *(address as *mut u8) };
+    unsafe { *(address as *mut u8) = asked | trace::layout::EXECUTED };
     if !state::tracing() {
+        return;
+    }
+    if asked & trace::layout::COUNTED != 0 {
+        let counted = &raw mut state::header().counted;
+        unsafe { AtomicU64::from_ptr(counted) }.fetch_add(1, Ordering::Relaxed);
+    }
+    if asked & trace::layout::WATCHED == 0 {
         return;
     }
     let block = (address - trace::layout::COVERAGE_ADDRESS) as u32;

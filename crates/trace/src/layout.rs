@@ -7,7 +7,7 @@
 //! header.events   Event[event_capacity]
 //! header.tables   TableHeader + contents, one after the other
 //! header.strings  NUL-terminated strings (formats, names)
-//! header.coverage one byte per block: EXECUTED, and WATCHED where the parent asks for marks
+//! header.coverage one byte per block: EXECUTED; where the parent asks for it WATCHED and COUNTED
 //! ```
 //! All offsets are in bytes from the start of the mapping; all regions start on
 //! a page. The parent creates the mapping as a sparse file and fills in the
@@ -15,7 +15,7 @@
 //! appends. What is beyond a counter is stale and must not be read.
 
 pub const MAGIC: u64 = u64::from_le_bytes(*b"CHANGLNG");
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The traced program maps the shared file here.
 pub const SHARED_ADDRESS: u64 = 0x2000_0000_0000;
@@ -43,6 +43,9 @@ pub const EXECUTED: u8 = 1;
 /// Bit of a coverage byte, set by the parent: each time the block begins is an
 /// event ([`crate::EventKind::Mark`]).
 pub const WATCHED: u8 = 2;
+/// Bit of a coverage byte, set by the parent: the times the block begins are
+/// counted ([`Header::counted`]).
+pub const COUNTED: u8 = 4;
 
 /// A shadow cell is `label | byte_index << CELL_BYTE_SHIFT`: the cell's byte is
 /// byte `byte_index` (little-endian) of the labelled value, which is at most 64
@@ -106,6 +109,8 @@ pub struct Header {
     /// Bytes that the traced program is known to have written to descriptors
     /// 0..8. If it differs from what was captured, output escaped the labels.
     pub output_totals: [u64; 8],
+    /// How often blocks marked as [`COUNTED`] have begun.
+    pub counted: u64,
 }
 
 /// Bits of [`Header::run_flags`].

@@ -58,9 +58,24 @@ pub struct Block {
     /// in their order and the default last).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edge: Option<(u32, u32)>,
+    /// Site of the conditional branch or switch that the block ends in, 0 if it goes on in one way only.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub branch: u32,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl SiteTable {
+    /// Blocks of the user's code that end in a branch, each with the branch's site.
+    pub fn branches(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let blocks = self.blocks.iter().zip(0..);
+        let own = blocks.filter(|(block, _)| !self.functions[block.function as usize].model);
+        own.filter(|(block, _)| block.branch != 0)
+            .map(|(block, number)| (number, block.branch))
+    }
+
     pub fn site(&self, number: u32) -> Option<&Site> {
         let at = self
             .sites

@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::source::SourceOptions;
 use crate::versions::VersionOptions;
 use changeling_changes::ChangeKind;
+use changeling_explore::Side;
 use std::collections::BTreeMap;
 
 #[derive(clap::Args)]
@@ -63,6 +64,13 @@ fn text(report: &Report, short: bool) -> String {
     }
     for renamed in &report.renamed {
         out += &format!("renamed, no change: {} → {}\n", renamed.base, renamed.head);
+    }
+    for demanded in &report.demanded {
+        let version = match demanded.by {
+            Side::Base => &report.base,
+            Side::Head => &report.head,
+        };
+        out += &format!("used by {version} only, no change: {}\n", demanded.name);
     }
     if !report.quiet.is_empty() {
         out += "no effect on the code:\n";

@@ -9,7 +9,6 @@
 
 use super::facts::Facts;
 use super::modified::Pair;
-use super::prune::computes;
 use crate::runner::Side;
 use changeling_program::{BlockId, Operation, Program, Site};
 use std::collections::{BTreeSet, HashMap};
@@ -72,7 +71,7 @@ fn resting(facts: &Facts<'_>, modified: Vec<Site>) -> Option<BTreeSet<Site>> {
         }
         let silent = match &facts.program.instruction(site).operation {
             Operation::Branch { then, otherwise } => then != otherwise,
-            operation => computes(operation),
+            operation => operation.computes(),
         };
         if !silent {
             return None;

@@ -18,7 +18,7 @@ use crate::guide::{Flip, Rule};
 use crate::merge::Owner;
 use crate::runner::Side;
 use changeling_analysis::Reach;
-use changeling_program::{BinaryOp, Callee, Instruction, Operation, Site, Value};
+use changeling_program::{Callee, Instruction, Operation, Site, Value};
 use std::collections::{BTreeSet, HashMap};
 
 /// One version's answers.
@@ -172,7 +172,7 @@ fn is_hidden(instruction: &Instruction, modified: bool, depends: impl Fn(&Value)
         !modified && operand.is_some_and(|value| !depends(value))
     };
     match &instruction.operation {
-        operation if computes(operation) => true,
+        operation if operation.computes() => true,
         Operation::Address(_)
         | Operation::ExtractValue { .. }
         | Operation::InsertValue { .. }
@@ -183,21 +183,6 @@ fn is_hidden(instruction: &Instruction, modified: bool, depends: impl Fn(&Value)
         Operation::Store(access) => !access.volatile && !access.atomic && address(1),
         // Its body is part of the program.
         Operation::Call(call) => !modified && matches!(call.callee, Callee::Direct(_)),
-        _ => false,
-    }
-}
-
-/// Whether an operation does nothing but make a value out of others, and cannot fail.
-pub(super) fn computes(operation: &Operation) -> bool {
-    use BinaryOp::{SDiv, SRem, UDiv, URem};
-    match operation {
-        Operation::Binary(operation, _) => !matches!(operation, SDiv | SRem | UDiv | URem),
-        Operation::Negate
-        | Operation::Compare(_)
-        | Operation::Cast(_)
-        | Operation::Select
-        | Operation::Freeze
-        | Operation::Phi { .. } => true,
         _ => false,
     }
 }

@@ -294,6 +294,7 @@ impl Machine {
             refused: 0,
             intact: true,
             output_totals,
+            branches: None,
         };
         TracedRun { observation, trace }
     }
