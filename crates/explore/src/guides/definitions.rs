@@ -4,6 +4,7 @@
 use super::conditions::{apply, bits, integer, mask, signed};
 use super::facts::Facts;
 use super::plan::Effect;
+use super::recursion::{deepened, returns};
 use changeling_analysis::{Cell, Origin};
 use changeling_program::{
     BinaryOp, BlockId, Callee, CastOp, Constant, FunctionId, Operation, Program, Shape, Site,
@@ -153,7 +154,7 @@ impl Search<'_, '_> {
                     let before = std::mem::replace(&mut self.at, program.terminator(from));
                     let counted = counted(program, operand, |value| value == Value::Result(site));
                     let effect = match counted {
-                        Some(by) => Some(self.counting(by, site)),
+                        Some(by) => Some(self.counting(by, function, Value::Result(site))),
                         None => self.decided(function, operand),
                     };
                     match effect {
@@ -287,7 +288,11 @@ impl Search<'_, '_> {
                             access.is_some_and(|access| access.reads == [cell])
                         });
                         match counted {
-                            Some(by) => self.add(self.definition(self.counting(by, site), spot)),
+                            Some(by) => {
+                                let around = facts.program.function_of(site);
+                                let effect = self.counting(by, around, Value::Result(site));
+                                self.add(self.definition(effect, spot));
+                            }
                             None => {
                                 let function = facts.program.function_of(writer);
                                 self.value(function, stored, spot);
@@ -349,6 +354,7 @@ impl Search<'_, '_> {
         // What was followed into a call comes from that call.
         let via = self.via.take();
         let known = callers.iter().any(|caller| Some(*caller) == via);
+        let mut depths = Vec::new();
         for caller in callers {
             if known && Some(caller) != via {
                 continue;
@@ -359,9 +365,15 @@ impl Search<'_, '_> {
                 side: None,
             };
             let before = std::mem::replace(&mut self.at, caller);
-            match instruction.operands.get(n as usize) {
-                Some(&value) => self.value(program.function_of(caller), value, spot),
-                None => self.add(Definition {
+            let depth = deepened(self.facts, caller, function, n);
+            depths.extend(depth);
+            match (depth, instruction.operands.get(n as usize)) {
+                (Some(by), _) => {
+                    let effect = self.counting(by, function, Value::Argument(n));
+                    self.add(self.definition(effect, spot));
+                }
+                (None, Some(&value)) => self.value(program.function_of(caller), value, spot),
+                (None, None) => self.add(Definition {
                     spot,
                     at: caller,
                     via: None,
@@ -369,6 +381,16 @@ impl Search<'_, '_> {
                 }),
             }
             self.at = before;
+        }
+        // What was counted on the way down is taken back on the way up.
+        depths.dedup();
+        if let [by] = depths[..] {
+            for (spot, at) in returns(self.facts, function) {
+                let before = std::mem::replace(&mut self.at, at);
+                let effect = self.counting(-by, function, Value::Argument(n));
+                self.add(self.definition(effect, spot));
+                self.at = before;
+            }
         }
         self.via = via;
     }
@@ -382,8 +404,8 @@ impl Search<'_, '_> {
         value.map_or(Effect::Unknown, Effect::Set)
     }
 
-    /// The same for a variable, read at `source`, to which something is added.
-    fn counting(&self, by: i64, source: Site) -> Effect {
+    /// The same for a variable, read as `value`, to which something is added.
+    fn counting(&self, by: i64, function: FunctionId, value: Value) -> Effect {
         let program = self.facts.program;
         let additive = |&(site, at): &(Site, usize)| match program.instruction(site).operation {
             Operation::Cast(_) | Operation::Freeze => true,
@@ -391,8 +413,11 @@ impl Search<'_, '_> {
             Operation::Binary(BinaryOp::Sub, _) => at == 0,
             _ => false,
         };
-        let asked = self.steps.first().map_or(source, |(site, _)| *site);
-        let width = bits(program, program.function_of(asked), Value::Result(asked));
+        let (function, asked) = match self.steps.first() {
+            Some((site, _)) => (program.function_of(*site), Value::Result(*site)),
+            None => (function, value),
+        };
+        let width = bits(program, function, asked);
         match width {
             Some(bits) if by != 0 && self.steps.iter().all(additive) => Effect::Add {
                 by: by as u64 & mask(bits),
@@ -419,7 +444,11 @@ impl Search<'_, '_> {
 }
 
 /// If a value is a variable with a constant added to it: the constant.
-fn counted(program: &Program, value: Value, is_variable: impl Fn(Value) -> bool) -> Option<i64> {
+pub(super) fn counted(
+    program: &Program,
+    value: Value,
+    is_variable: impl Fn(Value) -> bool,
+) -> Option<i64> {
     let uncast = |mut value: Value| {
         while let Value::Result(site) = value
             && let Operation::Cast(CastOp::Trunc | CastOp::ZExt | CastOp::SExt) =

@@ -22,6 +22,7 @@ mod partings;
 mod plan;
 mod planner;
 mod prune;
+mod recursion;
 mod situations;
 mod survey;
 mod uses;
