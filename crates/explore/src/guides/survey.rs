@@ -393,8 +393,8 @@ fn at_once<T: Send, R: Send>(both: [T; 2], work: impl Fn(T) -> R + Sync) -> [R; 
 
 /// So many branches are traced back.
 const MOST_SLICES: usize = 128;
-/// Together they lead to no more instructions than this. In a program with a large library each of them may lead to
-/// most of it, and all of them would take longer than everything else.
+/// Together they may cost so much: the instructions that they lead to, and the blocks of the program, which all are
+/// gone through. With a large library around the program all of them would take longer than everything else.
 const MOST_SLICED: usize = 1 << 20;
 
 /// For the branches nearest to goals: all branches that can influence whether they are
@@ -417,7 +417,7 @@ fn slices(facts: &Facts<'_>, plan: &Plan) -> HashMap<u32, HashSet<u32>> {
         }
         slices.entry(site).or_insert_with(|| {
             let slice = slicer.backward(&[Site(site)]);
-            sliced += slice.len();
+            sliced += slice.len() + facts.program.blocks.len();
             let decides = |site: &Site| facts.program.instruction(*site).decides();
             slice
                 .into_iter()
