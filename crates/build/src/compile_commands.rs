@@ -4,7 +4,7 @@ use crate::assets;
 use crate::cache::Cache;
 use crate::digest::Key;
 use crate::error::{BuildError, READ};
-use crate::files::{Program, Unit};
+use crate::files::{Program, Unit, known};
 use crate::parallel;
 use crate::prepare::{PREPARATION, defines_entry};
 use crate::stand_in::arguments::{Invocation, split_words};
@@ -41,15 +41,10 @@ pub fn build_database(
     request.add(&text);
     request.add(program.unwrap_or_default());
     options.flags.iter().for_each(|flag| request.add(flag));
-    request.add("variants");
-    options
-        .variants
-        .iter()
-        .for_each(|variant| request.add(variant.name()));
     let extra = options.bitcode_flags();
     extra.iter().for_each(|flag| request.add(flag));
     let request = request.finish();
-    if let Some(built) = cache.look_up(&request) {
+    if let Some(built) = known(&request, options, cache) {
         return Ok(built);
     }
     let broken = |reason: String| BuildError::CompileCommands {

@@ -5,7 +5,7 @@ use crate::cache::{Cache, ENTRY, Read, Work};
 use crate::digest::Key;
 use crate::error::{BuildError, READ, WRITE};
 use crate::parallel;
-use crate::prepare::{Entry, PREPARATION, link_modules, prepare};
+use crate::prepare::{Entry, PREPARATION, is_huge, link_modules, prepare};
 use crate::process::{Finished, run};
 use crate::stand_in::arguments::{Invocation, bitcode_flags, flags_for};
 use crate::tools::{Tool, clang_version};
@@ -40,10 +40,6 @@ pub fn build_files(
     paths.iter().for_each(|path| request.add_path(path));
     request.add("flags");
     options.flags.iter().for_each(|flag| request.add(flag));
-    options
-        .variants
-        .iter()
-        .for_each(|variant| request.add(variant.name()));
     let directory = std::env::current_dir().map_err(|e| BuildError::io(READ, Path::new("."), e))?;
     request.add_path(&directory);
     if options.library {
@@ -54,7 +50,7 @@ pub fn build_files(
         .iter()
         .for_each(|flag| request.add(flag));
     let request = request.finish();
-    if let Some(built) = cache.look_up(&request) {
+    if let Some(built) = known(&request, options, cache) {
         return Ok(built);
     }
     let root = common_directory(&paths);
@@ -72,6 +68,23 @@ pub fn build_files(
         directory,
     };
     program.build(options, cache, &request)
+}
+
+/// A program that was built before, with all variants that are wanted.
+pub fn known(request: &str, options: &BuildOptions, cache: &Cache) -> Option<Built> {
+    let version = cache.look_up(request)?;
+    match options.variants.is_empty() {
+        true => Some(version),
+        false => cache.look_up(&variants_request(&version, &options.variants)),
+    }
+}
+
+fn variants_request(version: &Built, variants: &[Variant]) -> String {
+    let mut request = Key::new("variants").with(&version.key);
+    variants
+        .iter()
+        .for_each(|variant| request.add(variant.name()));
+    request.finish()
 }
 
 /// Sources with their flags, and what else is linked: a program to be.
@@ -95,19 +108,29 @@ impl Program {
         cache: &Cache,
         request: &str,
     ) -> Result<Built, BuildError> {
+        let version = match cache.look_up(request) {
+            Some(version) => version,
+            None => self.version(options, cache, request)?,
+        };
+        match options.variants.is_empty() {
+            true => Ok(version),
+            false => self.with_variants(version, &options.variants, cache),
+        }
+    }
+
+    fn version(
+        &self,
+        options: &BuildOptions,
+        cache: &Cache,
+        request: &str,
+    ) -> Result<Built, BuildError> {
         let work = cache.work()?;
         let compiled = self.compile(&work, options.bitcode_flags())?;
         let linked = work.path().join("linked.bc");
         link_modules(&compiled.modules, &linked)?;
         let facts = prepare(&linked, &work.entry().join("program.bc"), &self.name())?;
         let harness = facts.entry == Entry::Harness;
-        let how = if facts.huge { UNORDERED } else { &[] };
-        self.plain(&work, None, how, harness)?;
-        let mut variants = Vec::new();
-        for &variant in &options.variants {
-            let path = self.plain(&work, Some(variant), how, harness)?;
-            variants.push(VariantBinary { variant, path });
-        }
+        self.plain(&work, None, facts.huge, harness)?;
         let built = Built {
             format: 0,
             key: String::new(),
@@ -118,11 +141,33 @@ impl Program {
             missing: compiled.missing,
             link: self.traced_link(&work)?,
             source_root: self.root.clone(),
-            variants,
+            variants: Vec::new(),
             unavailable: Vec::new(),
         };
         let reads = compiled.reads.into_iter().map(Read::File).collect();
         cache.store(request, reads, work, built)
+    }
+
+    /// The same version with further binaries, which alone are compiled: a search waits for them.
+    fn with_variants(
+        &self,
+        version: Built,
+        variants: &[Variant],
+        cache: &Cache,
+    ) -> Result<Built, BuildError> {
+        let work = cache.work()?;
+        let huge = is_huge(&version.bitcode);
+        let paths = parallel::map(variants, |_, &variant| {
+            self.plain(&work, Some(variant), huge, version.harness)
+        });
+        let request = variants_request(&version, variants);
+        let reads = vec![Read::File(version.bitcode.clone())];
+        let mut built = version;
+        for (&variant, path) in variants.iter().zip(paths) {
+            let path = path?;
+            built.variants.push(VariantBinary { variant, path });
+        }
+        cache.store(&request, reads, work, built)
     }
 
     /// How messages call the program.
@@ -176,12 +221,12 @@ impl Program {
         &self,
         work: &Work,
         variant: Option<Variant>,
-        how: &[&str],
+        huge: bool,
         harness: bool,
     ) -> Result<PathBuf, BuildError> {
         let name = variant.map_or("program".to_string(), |v| format!("program-{}", v.name()));
         let own: &[&str] = variant.map_or(&[], Variant::flags);
-        let extra = [own, how].concat();
+        let extra = [own, if huge { UNORDERED } else { &[] }].concat();
         let objects = parallel::map(&self.units, |index, unit| {
             unit.object(&work.path().join(format!("{name}-{index}.o")), &extra)
         });

@@ -39,7 +39,7 @@ pub fn build(source: &Source, options: &BuildOptions) -> Result<Built, BuildErro
     let cache = cache::Cache::open(&options.cache)?;
     let file = match &options.harness {
         Some(file) if !harness::is_rust(file) => file,
-        _ => return build_version(source, options, &cache),
+        _ => return build_alone(source, options, &cache),
     };
     let with_harness = |in_bitcode| {
         let alone = BuildOptions {
@@ -63,6 +63,27 @@ pub fn build(source: &Source, options: &BuildOptions) -> Result<Built, BuildErro
         }
     }
     Ok(built)
+}
+
+/// Builds a version that is its own program. One in Rust has no variants: what was built without them is not built again for them.
+fn build_alone(
+    source: &Source,
+    options: &BuildOptions,
+    cache: &cache::Cache,
+) -> Result<Built, BuildError> {
+    if options.variants.is_empty() {
+        return build_version(source, options, cache);
+    }
+    let without = BuildOptions {
+        variants: Vec::new(),
+        ..options.clone()
+    };
+    let mut version = build_version(source, &without, cache)?;
+    if version.languages != [Language::Rust] {
+        return build_version(source, options, cache);
+    }
+    version.unavailable = rust::unavailable(&options.variants);
+    Ok(version)
 }
 
 /// Bitcode of the functions that a harness for the version can call, with their debug information.

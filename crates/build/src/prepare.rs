@@ -101,13 +101,23 @@ pub fn prepare(input: &Path, output: &Path, name: &str) -> Result<Facts, BuildEr
             },
         });
     }
-    let mut functions = module.get_functions();
-    let huge = functions.any(|function| function.count_basic_blocks() > HUGE);
     Ok(Facts {
         entry,
         languages,
-        huge,
+        huge: has_huge_function(&module),
     })
+}
+
+/// The same of bitcode that was prepared before.
+pub fn is_huge(prepared: &Path) -> bool {
+    let context = Context::create();
+    Module::parse_bitcode_from_path(prepared, &context)
+        .is_ok_and(|module| has_huge_function(&module))
+}
+
+fn has_huge_function(module: &Module) -> bool {
+    let mut functions = module.get_functions();
+    functions.any(|function| function.count_basic_blocks() > HUGE)
 }
 
 /// Whether a module defines `main` or a harness.

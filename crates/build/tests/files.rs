@@ -167,7 +167,15 @@ fn variants_are_further_binaries() {
     room.write("v.c", "#include <stdio.h>\n#include <stdlib.h>\nint main(void) { volatile char *p = malloc(4); char c[4]; volatile char *q = c; printf(\"%d\\n\", q[1]); return p[getchar() - '0']; }\n");
     let mut options = room.options();
     options.variants = vec![Variant::Sanitized, Variant::AutoZero, Variant::AutoPattern];
+    let version = room.build(&room.files(&["v.c"])).unwrap();
     let built = build(&room.files(&["v.c"]), &options).unwrap();
+    let made = [&built.plain, &built.bitcode];
+    assert_eq!(
+        made,
+        [&version.plain, &version.bitcode],
+        "what was there is not built again"
+    );
+    assert_eq!(build(&room.files(&["v.c"]), &options).unwrap(), built);
     let path = |variant| {
         &built
             .variants

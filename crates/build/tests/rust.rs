@@ -32,6 +32,11 @@ fn a_package_with_a_dependency_by_path() {
     assert!(built.source_root.join("app/src/main.rs").is_file());
     assert!(built.variants.is_empty() && built.unavailable[0].0 == Variant::Sanitized);
     assert_eq!(build(&package(None), &options).unwrap(), built);
+    let without = room.build(&package(None)).unwrap();
+    assert_eq!(
+        without.plain, built.plain,
+        "variants that there are not need no build"
+    );
     room.assert_clean();
 }
 

@@ -17,7 +17,7 @@ pub struct Guidance {
 }
 
 /// Part of the time of a search that looking at the programs may take.
-const SHARE: f64 = 0.1;
+const SHARE: f64 = 0.25;
 /// So much it may always take.
 const LEAST: Duration = Duration::from_secs(2);
 /// And no more, if the search has no time limit.

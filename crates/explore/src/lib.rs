@@ -8,6 +8,7 @@
 
 pub mod budget;
 pub mod difference;
+mod digest;
 mod findings;
 pub mod frontier;
 pub mod gap;

@@ -1,13 +1,14 @@
 //! All that the search knows. Workers share one of these behind a lock.
 
+use crate::Observation;
 use crate::difference::{Kind, classify};
+use crate::digest::{digest, fingerprint, path_fingerprint};
 use crate::findings::Findings;
 use crate::frontier::{Bucket, Cost, FLIPS_FIRST, Frontier, Task};
 use crate::gap::{Account, Gap, Place};
 use crate::guide::{Context, Guide, RunFacts};
 use crate::manners::{Manner, Manners};
 use crate::merge::{self, Owner};
-use crate::normalise::Normaliser;
 use crate::novelty::Familiar;
 use crate::outcome::{Sample, Stats};
 use crate::output;
@@ -17,13 +18,10 @@ use crate::search::Subject;
 use crate::terms::TermError;
 use crate::tree::{Ended, Far, Inserted, NodeId, PairState, RunId, Tree, WayState};
 use crate::variation::Pool;
-use crate::{End, Observation};
 use changeling_solver::{Arena, Assignment, Bounds, Expr, Solver};
 use changeling_trace::input::Input;
 use std::cmp::Reverse;
-use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -579,31 +577,4 @@ impl State {
         };
         Some(Gap::Concretized { place, reason })
     }
-}
-
-/// A number that stands for what an observation shows after normalisation.
-pub(crate) fn digest(normaliser: &Normaliser, observation: &Observation) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    if observation.end == End::TimedOut {
-        observation.end.hash(&mut hasher);
-    } else {
-        normaliser.observation(observation).hash(&mut hasher);
-    }
-    hasher.finish()
-}
-
-fn fingerprint(input: &Input) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    for stream in &input.streams {
-        stream.bytes.hash(&mut hasher);
-    }
-    hasher.finish()
-}
-
-fn path_fingerprint(path: &Path) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    for test in &path.tests {
-        (test.site, test.outcome).hash(&mut hasher);
-    }
-    hasher.finish()
 }

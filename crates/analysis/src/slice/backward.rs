@@ -216,15 +216,8 @@ impl<'s, 'p> Backward<'s, 'p> {
 
     /// The cells matter when the function returns.
     fn leave(&mut self, function: FunctionId, cells: &Bits) {
-        let program = self.slicer.program;
-        for block in program.function(function).blocks() {
-            if program
-                .instruction(program.terminator(block))
-                .successors()
-                .is_empty()
-            {
-                self.tide.rise(block, cells);
-            }
+        for &block in &self.slicer.ends[function.index()] {
+            self.tide.rise(block, cells);
         }
     }
 

@@ -26,6 +26,8 @@ pub struct Slicer<'p> {
     argument_users: HashMap<(FunctionId, u32), Vec<Site>>,
     /// Phi nodes by the block a value comes from.
     phis_from: HashMap<BlockId, Vec<Site>>,
+    /// By function: the blocks at which it ends.
+    ends: Vec<Vec<BlockId>>,
 }
 
 /// A forward slice, with more about how it came about.
@@ -50,7 +52,14 @@ impl<'p> Slicer<'p> {
             users: vec![Vec::new(); program.instructions.len()],
             argument_users: HashMap::new(),
             phis_from: HashMap::new(),
+            ends: vec![Vec::new(); program.functions.len()],
         };
+        for function in program.definitions() {
+            let last = |block: &BlockId| program.instruction(program.terminator(*block));
+            let blocks = program.function(function).blocks();
+            let ends = blocks.filter(|block| last(block).successors().is_empty());
+            slicer.ends[function.index()] = ends.collect();
+        }
         for site in program.sites() {
             let function = program.function_of(site);
             let instruction = program.instruction(site);

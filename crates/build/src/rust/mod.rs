@@ -35,7 +35,7 @@ fn checked_rustc(directory: &Path) -> Result<RustcVersion, BuildError> {
 }
 
 /// Why there are no variants of Rust programs.
-fn unavailable(variants: &[Variant]) -> Vec<(Variant, String)> {
+pub fn unavailable(variants: &[Variant]) -> Vec<(Variant, String)> {
     variants
         .iter()
         .map(|&variant| {

@@ -2,7 +2,7 @@
 
 use super::harness::Harness;
 use super::layout::{CargoTarget, Layout};
-use super::{UNOPTIMISED, checked_rustc, link_of, unavailable};
+use super::{UNOPTIMISED, checked_rustc, link_of};
 use crate::assets::write_once;
 use crate::cache::{Cache, Read, Work};
 use crate::digest::Key;
@@ -57,11 +57,6 @@ fn package_request(
         .cargo_arguments
         .iter()
         .for_each(|argument| request.add(argument));
-    request.add("variants");
-    options
-        .variants
-        .iter()
-        .for_each(|variant| request.add(variant.name()));
     request.add(std::env::var("RUSTFLAGS").unwrap_or_default());
     Ok(request.finish())
 }
@@ -126,7 +121,7 @@ pub fn build_in(
         link,
         source_root: shared.source_root,
         variants: Vec::new(),
-        unavailable: unavailable(&options.variants),
+        unavailable: Vec::new(),
     };
     cache.store(request, shared.reads, work, built)
 }

@@ -6,6 +6,7 @@ use std::process::Command;
 use changeling_changes::{Change, ChangeSet, Sources, compare};
 use changeling_program::{FileId, Program, Site, read};
 
+#[allow(dead_code, reason = "not every test file asks")]
 pub struct Pair {
     pub base: Program,
     pub head: Program,

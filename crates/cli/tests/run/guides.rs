@@ -187,6 +187,38 @@ fn changes_that_act_together_are_a_critical_sequence() {
     );
 }
 
+/// How deep a recursion is, the input decides only by what makes it go on. Brackets one after the other do not add up.
+#[test]
+fn an_argument_that_counts_the_depth_is_a_goal() {
+    let room = Room::new();
+    let program = |limit: u32| {
+        format!(
+            "#include <stdio.h>\nstatic char text[32];\nstatic int at;\nstatic int value(int depth);\n\
+             static int list(int depth)\n{{\n    int sum = 0;\n    at++;\n    while (text[at] != 0 && text[at] != ']')\n        \
+             sum += value(depth + 1);\n    if (text[at] == ']')\n        at++;\n    return sum + 1;\n}}\n\
+             static int value(int depth)\n{{\n    if (depth >= {limit}) {{\n        puts(\"too deep\");\n        at = 0;\n        text[0] = 0;\n        \
+             return 0;\n    }}\n    if (text[at] == '[')\n        return list(depth);\n    at++;\n    return 0;\n}}\n\
+             int main(void)\n{{\n    text[fread(text, 1, 24, stdin)] = 0;\n    printf(\"%d\\n\", value(0));\n    return 0;\n}}\n"
+        )
+    };
+    room.write("old.c", program(12));
+    room.write("new.c", program(11));
+    let said = room.changeling(&[
+        "run",
+        "old.c",
+        "new.c",
+        "--jobs",
+        "1",
+        "--stdin",
+        "24",
+        "--differences",
+        "1",
+        "--runs",
+        "100",
+    ]);
+    assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+}
+
 #[test]
 fn a_flag_set_by_control_flow_is_a_goal() {
     for name in ["q3-flag", "q3-transitive"] {

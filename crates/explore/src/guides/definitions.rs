@@ -2,13 +2,11 @@
 //! memory, arguments and results, back to constants and to what is not known.
 
 use super::conditions::{apply, bits, integer, mask, signed};
+use super::contents::{filled, initial, may_fill};
 use super::facts::Facts;
 use super::plan::Effect;
-use changeling_analysis::{Cell, Origin};
-use changeling_program::{
-    BinaryOp, BlockId, Callee, CastOp, Constant, FunctionId, Operation, Program, Shape, Site,
-    TypeId, Value,
-};
+use super::recursion::{deepened, returns};
+use changeling_program::{BinaryOp, BlockId, CastOp, FunctionId, Operation, Program, Site, Value};
 use std::collections::HashSet;
 
 /// One definition.
@@ -158,7 +156,7 @@ impl Search<'_, '_> {
                     let before = std::mem::replace(&mut self.at, program.terminator(from));
                     let counted = counted(program, operand, |value| value == Value::Result(site));
                     let effect = match counted {
-                        Some(by) => Some(self.counting(by, site)),
+                        Some(by) => Some(self.counting(by, function, Value::Result(site))),
                         None => self.decided(function, operand),
                     };
                     match effect {
@@ -295,7 +293,11 @@ impl Search<'_, '_> {
                             access.is_some_and(|access| access.reads == [cell])
                         });
                         match counted {
-                            Some(by) => self.add(self.definition(self.counting(by, site), spot)),
+                            Some(by) => {
+                                let around = facts.program.function_of(site);
+                                let effect = self.counting(by, around, Value::Result(site));
+                                self.add(self.definition(effect, spot));
+                            }
                             None => {
                                 let function = facts.program.function_of(writer);
                                 self.value(function, stored, spot);
@@ -361,6 +363,7 @@ impl Search<'_, '_> {
         // What was followed into a call comes from that call.
         let via = self.via.take();
         let known = callers.iter().any(|caller| Some(*caller) == via);
+        let mut depths = Vec::new();
         for caller in callers {
             if known && Some(caller) != via {
                 continue;
@@ -371,9 +374,16 @@ impl Search<'_, '_> {
                 side: None,
             };
             let before = std::mem::replace(&mut self.at, caller);
-            match instruction.operands.get(n as usize) {
-                Some(&value) => self.value(program.function_of(caller), value, spot),
-                None => self.add(Definition {
+            let depth = deepened(self.facts, caller, function, n);
+            depths.extend(depth);
+            match (depth, instruction.operands.get(n as usize)) {
+                (Some(by), _) => {
+                    self.found.lasting = true;
+                    let effect = self.counting(by, function, Value::Argument(n));
+                    self.add(self.definition(effect, spot));
+                }
+                (None, Some(&value)) => self.value(program.function_of(caller), value, spot),
+                (None, None) => self.add(Definition {
                     spot,
                     at: caller,
                     via: None,
@@ -381,6 +391,16 @@ impl Search<'_, '_> {
                 }),
             }
             self.at = before;
+        }
+        // What was counted on the way down is taken back on the way up.
+        depths.dedup();
+        if let [by] = depths[..] {
+            for (spot, at) in returns(self.facts, function) {
+                let before = std::mem::replace(&mut self.at, at);
+                let effect = self.counting(-by, function, Value::Argument(n));
+                self.add(self.definition(effect, spot));
+                self.at = before;
+            }
         }
         self.via = via;
     }
@@ -394,8 +414,8 @@ impl Search<'_, '_> {
         value.map_or(Effect::Unknown, Effect::Set)
     }
 
-    /// The same for a variable, read at `source`, to which something is added.
-    fn counting(&self, by: i64, source: Site) -> Effect {
+    /// The same for a variable, read as `value`, to which something is added.
+    fn counting(&self, by: i64, function: FunctionId, value: Value) -> Effect {
         let program = self.facts.program;
         let additive = |&(site, at): &(Site, usize)| match program.instruction(site).operation {
             Operation::Cast(_) | Operation::Freeze => true,
@@ -403,8 +423,11 @@ impl Search<'_, '_> {
             Operation::Binary(BinaryOp::Sub, _) => at == 0,
             _ => false,
         };
-        let asked = self.steps.first().map_or(source, |(site, _)| *site);
-        let width = bits(program, program.function_of(asked), Value::Result(asked));
+        let (function, asked) = match self.steps.first() {
+            Some((site, _)) => (program.function_of(*site), Value::Result(*site)),
+            None => (function, value),
+        };
+        let width = bits(program, function, asked);
         match width {
             Some(bits) if by != 0 && self.steps.iter().all(additive) => Effect::Add {
                 by: by as u64 & mask(bits),
@@ -431,7 +454,11 @@ impl Search<'_, '_> {
 }
 
 /// If a value is a variable with a constant added to it: the constant.
-fn counted(program: &Program, value: Value, is_variable: impl Fn(Value) -> bool) -> Option<i64> {
+pub(super) fn counted(
+    program: &Program,
+    value: Value,
+    is_variable: impl Fn(Value) -> bool,
+) -> Option<i64> {
     let uncast = |mut value: Value| {
         while let Value::Result(site) = value
             && let Operation::Cast(CastOp::Trunc | CastOp::ZExt | CastOp::SExt) =
@@ -462,66 +489,6 @@ fn counted(program: &Program, value: Value, is_variable: impl Fn(Value) -> bool)
     is_variable(uncast(variable)).then_some(sign * constant)
 }
 
-/// Whether a call that copies or fills memory is meant to do so with a cell. A piece of an array in a
-/// structure could lie anywhere in it, as far as the addresses are known, but hardly does.
-fn may_fill(facts: &Facts<'_>, writer: Site, cell: Cell) -> bool {
-    let program = facts.program;
-    let Some(symbol) = called(program, writer) else {
-        return true;
-    };
-    let plain = symbol.strip_prefix("llvm.").unwrap_or(symbol);
-    let fills = ["memcpy", "memmove", "memset"];
-    if !fills.iter().any(|name| plain.starts_with(name)) {
-        return true;
-    }
-    let operands = &program.instruction(writer).operands;
-    let [target, _, length, ..] = operands[..] else {
-        return true;
-    };
-    let size = integer(program, length).unwrap_or(1);
-    let function = program.function_of(writer);
-    let cells = facts.graphs.pointers.cells(function, target, size);
-    cells.contains(&cell)
-}
-
-/// The name of the function that a call names.
-fn called(program: &Program, call: Site) -> Option<&str> {
-    match program.instruction(call).call()?.callee {
-        Callee::Direct(callee) => Some(program.function(callee).symbol.as_str()),
-        _ => None,
-    }
-}
-
-/// What a load finds in a cell after a call has filled memory, if it is a constant.
-fn filled(facts: &Facts<'_>, writer: Site, cell: Cell, load: Site) -> Option<u64> {
-    let program = facts.program;
-    let instruction = program.instruction(writer);
-    let symbol = called(program, writer)?;
-    let size = program.ty(program.instruction(load).ty).size?;
-    if symbol == "memset" || symbol.starts_with("llvm.memset") {
-        let byte = integer(program, *instruction.operands.get(1)?)?;
-        return (size <= 8)
-            .then(|| (byte & 0xff).wrapping_mul(0x0101_0101_0101_0101) & mask(8 * size as u32));
-    }
-    if symbol != "memcpy" && !symbol.starts_with("llvm.memcpy") {
-        return None;
-    }
-    // As in `struct thing t = {1, 2, 3};`.
-    let (Origin::Stack(object), offset) = facts.graphs.pointers.describe(cell) else {
-        return None;
-    };
-    let (&Value::Result(target), &Value::Global(source)) =
-        (instruction.operands.first()?, instruction.operands.get(1)?)
-    else {
-        return None;
-    };
-    let source = program.global(source);
-    if target != object || !source.constant {
-        return None;
-    }
-    at_offset(program, source.initialiser?, source.ty, offset, size)
-}
-
 /// The place where control goes from one block to another.
 fn edge(program: &Program, from: BlockId, to: BlockId) -> Spot {
     let targets = program.successors(from);
@@ -529,53 +496,5 @@ fn edge(program: &Program, from: BlockId, to: BlockId) -> Spot {
     Spot {
         block: from,
         side: side.filter(|_| targets.len() > 1).map(|side| side as u32),
-    }
-}
-
-/// What a global variable's cell holds before anything is written.
-fn initial(facts: &Facts<'_>, cell: Cell, load: Site) -> Option<u64> {
-    let program = facts.program;
-    let (Origin::Global(id), offset) = facts.graphs.pointers.describe(cell) else {
-        return None;
-    };
-    let value = program.global(id).initialiser?;
-    let size = program.ty(program.instruction(load).ty).size?;
-    at_offset(program, value, program.global(id).ty, offset, size)
-}
-
-fn at_offset(program: &Program, value: Value, ty: TypeId, offset: u64, size: u64) -> Option<u64> {
-    if let (0, Some(value)) = (offset, integer(program, value)) {
-        return Some(value);
-    }
-    let Value::Constant(id) = value else {
-        return None;
-    };
-    match program.constant(id) {
-        Constant::Zero { .. } | Constant::Null { .. } => Some(0),
-        Constant::Bytes { bytes, .. } if size <= 8 => {
-            let (from, to) = (offset as usize, (offset + size) as usize);
-            let bytes = bytes.get(from..to)?;
-            let number = bytes.iter().rev();
-            Some(number.fold(0, |number, byte| number << 8 | u64::from(*byte)))
-        }
-        Constant::Aggregate { elements, .. } => {
-            let (at, within, ty) = match &program.ty(ty).shape {
-                Shape::Struct {
-                    fields, offsets, ..
-                } => {
-                    let at = offsets
-                        .partition_point(|start| *start <= offset)
-                        .checked_sub(1)?;
-                    (at, offset - offsets[at], fields[at])
-                }
-                Shape::Array { element, .. } => {
-                    let stride = program.ty(*element).size.filter(|size| *size > 0)?;
-                    ((offset / stride) as usize, offset % stride, *element)
-                }
-                _ => return None,
-            };
-            at_offset(program, *elements.get(at)?, ty, within, size)
-        }
-        _ => None,
     }
 }

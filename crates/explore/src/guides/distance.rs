@@ -6,7 +6,7 @@ use super::facts::Facts;
 use super::plan::Distances;
 use changeling_analysis::control::ControlSearch;
 use changeling_analysis::{Control, SegmentId};
-use changeling_program::{FunctionId, Site};
+use changeling_program::{FunctionId, Operation, Site};
 use std::collections::{HashMap, VecDeque};
 
 /// What is the same for all goals of a version.
@@ -120,13 +120,17 @@ impl<'a> Search<'a, '_> {
         for decision in search.take(node) {
             let from = flow.segment(decision.from);
             let last = graphs.flow.segment(from).last;
-            if facts.program.instruction(last).is_terminator() {
+            let instruction = facts.program.instruction(last);
+            if instruction.call().is_none() {
                 self.decided_at(last, decision.side, distance + 1);
                 self.reach(from, distance + 1);
-            } else {
-                // A call that may not come back: what decides is inside it.
-                self.reach(from, distance);
-                self.returns(last, distance);
+                continue;
+            }
+            // A call that may not come back, or by throwing: what decides is inside it.
+            self.reach(from, distance);
+            match instruction.is_terminator() && decision.side > 0 {
+                false => self.returns(last, distance),
+                true => self.throws(last, distance),
             }
         }
         if control.is_unconditional(node) {
@@ -157,6 +161,28 @@ impl<'a> Search<'a, '_> {
         }
     }
 
+    /// The ways on which the called functions throw.
+    fn throws(&mut self, call: Site, distance: u32) {
+        let facts = self.facts;
+        let graphs = facts.graphs;
+        let callees: Vec<FunctionId> = graphs.calls.callees(call).collect();
+        for callee in callees {
+            let flow = graphs.flow.function(callee);
+            for &node in &flow.exits {
+                let segment = flow.segment(node);
+                let last = graphs.flow.segment(segment).last;
+                let throws = match &facts.program.instruction(last).operation {
+                    Operation::Resume => true,
+                    Operation::Call(_) => graphs.calls.call_exits(facts.program, last).throws,
+                    _ => false,
+                };
+                if throws {
+                    self.reach(segment, distance);
+                }
+            }
+        }
+    }
+
     fn callers(&mut self, function: FunctionId, distance: u32) {
         if std::mem::replace(&mut self.entered[function.index()], true) {
             return;
@@ -180,7 +206,7 @@ pub fn switch_sides(facts: &Facts<'_>) -> HashMap<(u32, u64), u32> {
             continue;
         }
         let instruction = facts.program.instruction(Site(site.number));
-        let changeling_program::Operation::Switch { cases, .. } = &instruction.operation else {
+        let Operation::Switch { cases, .. } = &instruction.operation else {
             continue;
         };
         for &(value, block) in &site.cases {

@@ -72,9 +72,9 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
         let blocks = all.map(|change| pair.doing_blocks(change, Side::Head).len());
         blocks.sum::<usize>() > MOST_BLOCKS
     };
-    let [base, head] = survey
-        .programs
-        .map(|program| Graphs::unless(program, &|| is_over(survey.deadline)).ok_or(TooLong));
+    let [base, head] = at_once(survey.programs, |program| {
+        Graphs::unless(program, &|| is_over(survey.deadline)).ok_or(TooLong)
+    });
     let graphs = [base?, head?];
     let [base, head] = [0, 1].map(|at| {
         let (program, table) = (survey.programs[at], survey.sites[at]);
@@ -91,12 +91,15 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
     let prunes = prunes.into_iter().any(|part| parts.has(part));
     let mut affected = [BTreeSet::new(), BTreeSet::new()];
     if prunes || parts.has(Part::Subgoals) {
-        for side in Side::BOTH {
+        facts[0].check_time()?;
+        let sides = Side::BOTH.map(|side| {
             let facts = &facts[side.index()];
-            facts.check_time()?;
-            let slicer = Slicer::new(facts.program, facts.graphs, &facts.memory);
-            affected[side.index()] = slicer.forward(&pair.all_modified(side));
-        }
+            let parts = (facts.program, facts.graphs, &facts.memory);
+            (parts, pair.all_modified(side))
+        });
+        affected = at_once(sides, |((program, graphs, memory), modified)| {
+            Slicer::new(program, graphs, memory).forward(&modified)
+        });
     }
     let agreement = prunes.then(|| Agreement::new(&facts, &pair)).flatten();
     for side in Side::BOTH {
@@ -378,8 +381,24 @@ fn meaning(facts: &Facts<'_>, pair: &Pair<'_>, side: Side, chains: &Chains) -> M
     meaning
 }
 
+/// Does the same for both versions at the same time: large programs take seconds.
+fn at_once<T: Send, R: Send>(both: [T; 2], work: impl Fn(T) -> R + Sync) -> [R; 2] {
+    let [base, head] = both;
+    std::thread::scope(|scope| {
+        let work = &work;
+        let base = scope.spawn(move || work(base));
+        let head = work(head);
+        let base = base.join();
+        let base = base.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        [base, head]
+    })
+}
+
 /// So many branches are traced back.
 const MOST_SLICES: usize = 128;
+/// Together they may cost so much: the instructions that they lead to, and the blocks of the program, which all are
+/// gone through. With a large library around the program all of them would take longer than everything else.
+const MOST_SLICED: usize = 1 << 20;
 
 /// For the branches nearest to goals: all branches that can influence whether they are
 /// reached and what they test, also by not being taken.
@@ -393,13 +412,15 @@ fn slices(facts: &Facts<'_>, plan: &Plan) -> HashMap<u32, HashSet<u32>> {
     near.sort_unstable();
     let slicer = Slicer::new(facts.program, facts.graphs, &facts.memory);
     let mut slices = HashMap::new();
+    let mut sliced = 0;
     for (_, site) in near {
         // What is not known is taken for needed.
-        if slices.len() >= MOST_SLICES || facts.check_time().is_err() {
+        if slices.len() >= MOST_SLICES || sliced >= MOST_SLICED || facts.check_time().is_err() {
             break;
         }
         slices.entry(site).or_insert_with(|| {
             let slice = slicer.backward(&[Site(site)]);
+            sliced += slice.len() + facts.program.blocks.len();
             let decides = |site: &Site| facts.program.instruction(*site).decides();
             slice
                 .into_iter()

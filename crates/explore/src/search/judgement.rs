@@ -3,13 +3,13 @@
 use super::Shared;
 use crate::Observation;
 use crate::difference::{Kind, classify};
+use crate::digest::digest;
 use crate::findings::{Class, Recorded};
 use crate::group::{GroupKey, Spot};
 use crate::merge;
 use crate::path;
 use crate::reduce;
 use crate::runner::{PairRunner, RunError, Side, Variant};
-use crate::state::digest;
 use crate::tree::RunId;
 use crate::witness::{self, Testimony};
 use changeling_solver::Arena;
