@@ -143,6 +143,8 @@ pub struct Frontier {
     credit: [f64; BUCKETS],
     /// Success of late, 0 to 1.
     success: [f64; BUCKETS],
+    /// How many of the runs of late brought anything at all, 0 to 1.
+    fresh: [f64; BUCKETS],
     arrivals: u64,
     runs: u64,
     random: Random,
@@ -156,6 +158,7 @@ impl Frontier {
             buckets: Default::default(),
             credit: Bucket::ALL.map(start),
             success: [0.0; BUCKETS],
+            fresh: [1.0; BUCKETS],
             arrivals: 0,
             runs: 0,
             random: Random::new(seed),
@@ -181,6 +184,7 @@ impl Frontier {
             buckets: Default::default(),
             credit: self.credit,
             success: self.success,
+            fresh: self.fresh,
             arrivals: self.arrivals,
             runs: self.runs,
             random: self.random.clone(),
@@ -248,6 +252,9 @@ impl Frontier {
         self.runs += cost.runs;
         let i = bucket as usize;
         self.success[i] = self.success[i] * 0.9 + reward.clamp(0.0, 1.0) * 0.1;
+        if cost.runs > 0 {
+            self.fresh[i] = self.fresh[i] * 0.9 + f64::from(u8::from(reward > 0.0)) * 0.1;
+        }
         let total: f64 = self.waiting().map(|bucket| self.weight(bucket)).sum();
         if total <= 0.0 {
             return;
@@ -287,13 +294,23 @@ impl Frontier {
 
     fn has(&self, bucket: Bucket) -> bool {
         match bucket {
-            Bucket::Vary => self.varies && self.runs >= FLIPS_FIRST && !self.is_empty(),
+            Bucket::Vary => self.varies && self.runs >= FLIPS_FIRST && !self.has_only_mends(),
             Bucket::Mend => {
-                let waiting = self.buckets[bucket as usize].len();
-                waiting > 0 && (self.runs >= FLIPS_ALONE || waiting == self.len())
+                let waiting = !self.buckets[bucket as usize].is_empty();
+                waiting && (self.runs >= FLIPS_ALONE || self.has_only_mends())
             }
             _ => !self.buckets[bucket as usize].is_empty(),
         }
+    }
+
+    /// Nothing waits but what should be mended, if anything does.
+    pub fn has_only_mends(&self) -> bool {
+        self.len() == self.buckets[Bucket::Mend as usize].len()
+    }
+
+    /// What should be mended is given up.
+    pub fn forget_mends(&mut self) {
+        self.buckets[Bucket::Mend as usize].clear();
     }
 
     fn weight(&self, bucket: Bucket) -> f64 {
@@ -301,9 +318,17 @@ impl Frontier {
             Bucket::Out => 0.5,
             _ => 0.2,
         };
-        bucket.weight() * (least + self.success[bucket as usize] * 2.0)
+        // What is asked of the solver leads somewhere new. What only may should not go on if it does not.
+        let fresh = match bucket {
+            Bucket::Vary | Bucket::Mend => (self.fresh[bucket as usize] / ENOUGH).clamp(0.1, 1.0),
+            _ => 1.0,
+        };
+        bucket.weight() * fresh * (least + self.success[bucket as usize] * 2.0)
     }
 }
+
+/// If so many of the runs of a bucket bring something, it is worth its weight.
+const ENOUGH: f64 = 0.3;
 
 /// Runs before anything is put together at random: what few flips can show they should.
 pub const FLIPS_FIRST: u64 = 24;

@@ -185,6 +185,10 @@ impl State {
 
     /// The best task that waits.
     pub fn next_task(&mut self) -> Option<(Bucket, Task)> {
+        // Every pair of paths has been seen: other inputs bring nothing.
+        if self.gaps.is_empty() && self.frontier.has_only_mends() {
+            self.frontier.forget_mends();
+        }
         let mut frontier = std::mem::replace(&mut self.frontier, Frontier::new(0));
         let next = frontier.pop(|bucket, task| self.novelty(bucket, task));
         self.frontier = frontier;
