@@ -303,9 +303,13 @@ impl Frontier {
         }
     }
 
+    pub fn waiting_in(&self, bucket: Bucket) -> usize {
+        self.buckets[bucket as usize].len()
+    }
+
     /// Nothing waits but what should be mended, if anything does.
     pub fn has_only_mends(&self) -> bool {
-        self.len() == self.buckets[Bucket::Mend as usize].len()
+        self.len() == self.waiting_in(Bucket::Mend)
     }
 
     /// What should be mended is given up.

@@ -23,6 +23,8 @@ const BYTE: u32 = 2;
 const MOST_BYTES: usize = 16;
 /// Ranks that each place is worth in which something was changed and which did not run.
 const MISSING: u32 = 2;
+/// So much waits to be mended at the same time.
+const MOST_MENDS: usize = 1 << 14;
 /// So many decisions of a run are looked at.
 const MOST_BETWEEN: usize = 512;
 
@@ -94,8 +96,11 @@ impl State {
         }
     }
 
-    /// The more of the changes has run the better.
+    /// The more of the changes has run the better. When too much waits, it has to do without the rest.
     fn mend_later(&mut self, task: Task, rank: u32) {
+        if self.frontier.waiting_in(Bucket::Mend) >= MOST_MENDS {
+            return;
+        }
         let missing = match task {
             Task::Mend { mend, .. } => {
                 let contexts = self.corpus[mend.run.0 as usize].contexts;
