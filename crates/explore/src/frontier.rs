@@ -105,8 +105,17 @@ pub enum Task {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mend {
     pub run: RunId,
-    /// By a byte in front of the one that it rests on, or by another one in its place.
-    pub inserts: bool,
+    pub how: How,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum How {
+    /// By another byte in place of the one that it rests on.
+    Instead,
+    /// By one that is put in front of it.
+    Before,
+    /// By one that is put in behind it.
+    Behind,
 }
 
 /// What a task cost. It is counted, not measured: the same search must choose the same.

@@ -8,8 +8,9 @@
 //! A run that enters a change and hides nothing may lack but a little: `1?2:3` shows nothing where
 //! `-1?2:3` does. Bytes that the program would have taken otherwise are put in between the others.
 
-use crate::frontier::{Bucket, Mend, Task};
+use crate::frontier::{Bucket, How, Mend, Task};
 use crate::guide::Context;
+use crate::guides::Key;
 use crate::state::State;
 use crate::tree::{NodeId, RunId, WayState};
 use changeling_solver::{Answer, Expr, Var};
@@ -23,6 +24,8 @@ const BYTE: u32 = 2;
 const MOST_BYTES: usize = 16;
 /// Ranks that each place is worth in which something was changed and which did not run.
 const MISSING: u32 = 2;
+/// Ranks on the way to a target that count for one.
+const NEARER: u32 = Key::GOAL / 2;
 /// So much waits to be mended at the same time.
 const MOST_MENDS: usize = 1 << 14;
 /// So many decisions of a run are looked at.
@@ -89,8 +92,8 @@ impl State {
         let possible = others.filter(|(_, state)| *state != WayState::Impossible);
         let possible: Vec<usize> = possible.map(|(at, _)| at).collect();
         for at in possible {
-            for inserts in [false, true] {
-                let (way, mend) = (at as u32, Mend { run, inserts });
+            for how in [How::Instead, How::Before] {
+                let (way, mend) = (at as u32, Mend { run, how });
                 self.mend_later(Task::Mend { node, way, mend }, rank);
             }
         }
@@ -121,13 +124,11 @@ impl State {
             ways.filter(move |(at, _)| *at != taken)
                 .map(move |(at, way)| (node, at, way.held))
         });
-        let bytes = ways.filter(|(_, _, held)| {
-            self.arena.variable_count(*held) == 1
-                && matches!(self.arena.variables(*held)[0], Var::Byte { .. })
-        });
+        let bytes = ways.filter(|(_, _, held)| self.is_about_a_byte(*held));
         let tasks: Vec<Task> = bytes
             .map(|(node, at, _)| {
-                let mend = Mend { run, inserts: true };
+                let how = How::Before;
+                let mend = Mend { run, how };
                 let way = at as u32;
                 Task::Mend { node, way, mend }
             })
@@ -139,12 +140,36 @@ impl State {
         }
     }
 
+    /// A flip leads to a target, but writes over what stands there: the byte that it asks for will also be
+    /// put in.
+    pub fn put_in_later(&mut self, node: NodeId, way: usize, rank: u32) {
+        let held = self
+            .tree
+            .decision(node)
+            .map(|decision| decision.ways[way].held);
+        if !held.is_some_and(|held| self.is_about_a_byte(held)) {
+            return;
+        }
+        let run = self.tree.run(node);
+        for how in [How::Before, How::Behind] {
+            let (way, mend) = (way as u32, Mend { run, how });
+            self.mend_later(Task::Mend { node, way, mend }, rank / NEARER);
+        }
+    }
+
+    fn is_about_a_byte(&self, condition: Expr) -> bool {
+        self.arena.variable_count(condition) == 1
+            && matches!(self.arena.variables(condition)[0], Var::Byte { .. })
+    }
+
     /// The input of a run as it would have to be for a decision to go the other way.
     pub fn mended(&mut self, node: NodeId, way: usize, mend: Mend) -> Option<Input> {
         let goal = self.tree.decision(node)?.ways[way].held;
         self.count_mended(node, way, mend);
-        if mend.inserts {
-            return self.with_byte(mend.run, goal, 0);
+        match mend.how {
+            How::Instead => {}
+            How::Before => return self.with_byte(mend.run, goal, 0),
+            How::Behind => return self.with_byte(mend.run, goal, 1),
         }
         let prefix = self.tree.prefix(node);
         match self.ask(&prefix, goal, mend.run) {

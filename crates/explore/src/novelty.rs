@@ -5,7 +5,7 @@
 //! another side that it never followed. Which of two tasks is the better news is
 //! told by how often paths were seen to do the like.
 
-use crate::frontier::{Bucket, Mend, Task};
+use crate::frontier::{Bucket, How, Mend, Task};
 use crate::guides::Key;
 use crate::runner::Side;
 use crate::state::State;
@@ -37,7 +37,7 @@ pub struct Familiar {
     /// Took a side when the guide had the same still to do.
     acted: FxHashMap<(u64, SideOfBranch), u32>,
     /// Was mended to take it then, by a byte that was put in or another one.
-    mended: FxHashMap<(u64, bool, Test), u32>,
+    mended: FxHashMap<(u64, How, Test), u32>,
 }
 
 /// What one step of familiarity weighs.
@@ -84,13 +84,13 @@ impl State {
         }
     }
 
-    fn mends(&self, node: NodeId, way: usize, mend: Mend) -> Vec<(u64, bool, Test)> {
+    fn mends(&self, node: NodeId, way: usize, mend: Mend) -> Vec<(u64, How, Test)> {
         let Some(decision) = self.tree.decision(node) else {
             return Vec::new();
         };
         let state = self.guide.likeness(decision.contexts);
         let tests = self.turns(node, way).map(|(test, _)| test);
-        tests.map(|test| (state, mend.inserts, test)).collect()
+        tests.map(|test| (state, mend.how, test)).collect()
     }
 
     pub fn novelty_of(&self, node: NodeId, way: usize) -> u32 {

@@ -130,6 +130,9 @@ impl State {
                 };
                 if bucket == Some(Bucket::Reach) {
                     self.nearest = self.nearest.min(rank);
+                    if from.is_none() && !self.guide.only_flips() {
+                        self.put_in_later(node, at, rank);
+                    }
                 }
                 let bucket = bucket.unwrap_or(usual);
                 let novelty = self.novelty(bucket, &task);
