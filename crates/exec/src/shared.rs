@@ -197,7 +197,7 @@ impl Shared {
         if self.blocks > MANY_BLOCKS {
             system::punch(&self.file, self.layout.coverage, self.blocks)?;
         } else {
-            let mut fresh = self.watched.clone();
+            let mut fresh = self.pattern().to_vec();
             fresh.resize(fresh.len().max(self.blocks as usize), 0);
             return self.file.write_all_at(&fresh, self.layout.coverage);
         }

@@ -469,3 +469,18 @@ fn unusual_programs_are_searched() {
     let said = search("other.c", other);
     assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
 }
+
+/// Of the branches that runs come by, the input has no say in some.
+#[test]
+fn branches_without_a_say_are_counted() {
+    let more = ["--stdin", "16", "--runs", "40", "--guide", "none"];
+    let (room, said) = oracle("t1-testme", &more);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let stats = &room.results()["stats"];
+    let count = |name: &str| stats["branches"][name].as_u64().unwrap();
+    assert!(count("runs") >= 2, "{stats}");
+    assert!(count("symbolic") > 0, "{stats}");
+    assert!(count("executed") > count("symbolic"), "{stats}");
+    let share = stats["share_untainted"].as_f64().unwrap();
+    assert!((0.0..1.0).contains(&share), "{share}");
+}
