@@ -1,15 +1,12 @@
 //! How many goals are left until one can be reached.
 
-use super::conditions::Test;
-use super::plan::{Alternative, Effect, Goal, GoalId, Need, Plan, UNPLANNED, Values};
+use super::plan::{Effect, Goal, GoalId, Need, Plan, UNPLANNED, Values};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// What a definition counts for from which nobody knows what will come, and one that would bring
-/// something else as things are.
+/// What a definition counts for from which nobody knows what will come.
 const DOUBTFUL: u32 = 2;
-const UNLIKELY: u32 = 4;
 /// Nothing is waited for that has to happen more often.
 const MOST_TIMES: u32 = 256;
 
@@ -133,22 +130,9 @@ impl Plan {
         goals
     }
 
-    /// Whether a definition could bring a value for which a test holds.
-    fn may_bring(&self, effect: Effect, test: &Test) -> bool {
-        match effect {
-            Effect::Unknown => true,
-            Effect::Set(value) => test.holds(value),
-            Effect::Add { .. } => false,
-            Effect::Choose(number) => {
-                let Alternative { yes, no, .. } = &self.alternatives[number as usize];
-                self.may_bring(*yes, test) || self.may_bring(*no, test)
-            }
-        }
-    }
-
     /// How often a definition has to run, roughly, until what is needed of a variable holds that now has
     /// `value`. `None` if that does not help.
-    fn times(&self, effect: Effect, need: &Need, value: u64, values: &Values) -> Option<u32> {
+    fn times(effect: Effect, need: &Need, value: u64) -> Option<u32> {
         match effect {
             Effect::Add { .. } => {
                 let next = |value: &u64| effect.on(Some(*value));
@@ -157,16 +141,9 @@ impl Plan {
                 let (times, _) = counted.find(|(_, value)| need.test.holds(*value))?;
                 Some(times)
             }
-            Effect::Set(_) | Effect::Unknown | Effect::Choose(_) => {
-                if !self.may_bring(effect, &need.test) {
-                    return None;
-                }
-                match self.outcome(effect, need.web, values) {
-                    Some(value) if need.test.holds(value) => Some(1),
-                    Some(_) => Some(UNLIKELY),
-                    None => Some(DOUBTFUL),
-                }
-            }
+            Effect::Set(value) => need.test.holds(value).then_some(1),
+            // As a goal, a choice is the side of it that is wanted.
+            Effect::Unknown | Effect::Choose(_) => Some(DOUBTFUL),
         }
     }
 
@@ -177,19 +154,19 @@ impl Plan {
             return None;
         }
         let set = need.by.iter().filter_map(|&(goal, effect)| match effect {
-            Effect::Set(set) if !need.test.holds(set) => Some((goal, self.ways(need, set, values))),
+            Effect::Set(set) if !need.test.holds(set) => Some((goal, self.ways(need, set))),
             _ => None,
         });
         Some(Lack {
-            ways: self.ways(need, value, values),
+            ways: self.ways(need, value),
             set: set.collect(),
         })
     }
 
     /// What would bring what is needed of a variable that has `value`.
-    fn ways(&self, need: &Need, value: u64, values: &Values) -> Vec<Way> {
+    fn ways(&self, need: &Need, value: u64) -> Vec<Way> {
         let ways = need.by.iter().filter_map(|&(goal, effect)| {
-            let times = self.times(effect, need, value, values)?;
+            let times = Plan::times(effect, need, value)?;
             let again = self.again.get(goal.0 as usize);
             let again = again.map_or(0, |again| again.cost);
             let repeated = match effect {
