@@ -14,6 +14,7 @@ use crate::version::{BuildOptions, Built};
 use serde::Deserialize;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 #[derive(Deserialize)]
 struct Line {
@@ -60,7 +61,7 @@ pub fn build_database(
     let units = lines
         .iter()
         .map(|line| {
-            unit(line, &root, &include)
+            unit(line, &root, &include, options.time_limit)
                 .ok_or_else(|| broken(format!("no command for {}", line.file.display())))
         })
         .collect::<Result<Vec<_>, _>>()?;
@@ -76,7 +77,7 @@ pub fn build_database(
     .build(options, cache, &request)
 }
 
-fn unit(line: &Line, root: &Path, include: &Path) -> Option<Unit> {
+fn unit(line: &Line, root: &Path, include: &Path, limit: Option<Duration>) -> Option<Unit> {
     let words: Vec<OsString> = match (&line.arguments, &line.command) {
         (Some(arguments), _) => arguments.iter().map(OsString::from).collect(),
         (None, Some(command)) => split_words(command.as_bytes()),
@@ -101,6 +102,7 @@ fn unit(line: &Line, root: &Path, include: &Path) -> Option<Unit> {
             kind,
             flags,
             directory,
+            limit,
         },
     })
 }

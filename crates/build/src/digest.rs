@@ -14,8 +14,9 @@ pub const EXCLUDED: [&str; 2] = [".git", ".changeling"];
 pub struct Key(Hasher);
 
 impl Key {
+    /// Keys are those of this crate: what another state of it has built is built again.
     pub fn new(kind: &str) -> Key {
-        Key::default().with(kind).with(env!("CARGO_PKG_VERSION"))
+        Key::default().with(kind).with(env!("CHANGELING_BUILDER"))
     }
 
     pub fn with(mut self, part: impl AsRef<[u8]>) -> Key {

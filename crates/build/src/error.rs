@@ -58,6 +58,8 @@ pub enum BuildError {
         place: PathBuf,
         seconds: u64,
     },
+    #[error("{} was not built within {seconds} s", what.display())]
+    Slow { what: PathBuf, seconds: u64 },
     #[error("no build file found in {}", .0.display())]
     NoBuildCommand(PathBuf),
     #[error("the build produced no program with bitcode")]
@@ -120,7 +122,7 @@ impl BuildError {
             BuildError::CargoTarget { .. } => 23,
             BuildError::Cargo { .. } => 24,
             BuildError::Bitcode { .. } => 25,
-            BuildError::Timeout { .. } => 26,
+            BuildError::Timeout { .. } | BuildError::Slow { .. } => 26,
             BuildError::CompileCommands { .. } => 27,
             BuildError::Io { .. } => 28,
             BuildError::Harness { .. } => 29,
@@ -192,7 +194,8 @@ impl BuildError {
             BuildError::Command { output, .. } => missing_part_help(output)
                 .unwrap_or("run the command by hand in a clean copy of the tree to see it fail; give another with --build")
                 .into(),
-            BuildError::Timeout { .. } => "give it more time, or another command with --build".into(),
+            BuildError::Timeout { .. } => "give it more time with --build-time, or another command with --build".into(),
+            BuildError::Slow { .. } => "give it more time with --build-time".into(),
             BuildError::NoBuildCommand(_) => {
                 "looked for Cargo.toml, CMakeLists.txt, configure, Makefile, compile_commands.json; give the command with --build".into()
             }

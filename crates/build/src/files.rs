@@ -13,6 +13,7 @@ use crate::translation::{Kind, Translation, dependencies, relative_flags};
 use crate::version::{BuildOptions, Built, Language, MissingObject, Variant, VariantBinary};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Flags of plain binaries before those of the user: undefined behaviour shows
 /// itself as in most programs, and crashes can be looked at.
@@ -56,10 +57,20 @@ pub fn build_files(
     let root = common_directory(&paths);
     let flags: Vec<OsString> = options.flags.iter().map(OsString::from).collect();
     let include = assets::include_directory(cache)?;
-    let mut units = units(&paths, &flags, &root, &directory, &include)?;
+    let common = Common {
+        flags: &flags,
+        directory: &directory,
+        include: &include,
+        limit: options.time_limit,
+    };
+    let mut units = units(&paths, &root, &common)?;
     if options.library {
         let entry = assets::write_once(&include, "entry.c", assets::ENTRY)?;
-        units.extend(self::units(&[entry], &[], &include, &directory, &include)?);
+        let common = Common {
+            flags: &[],
+            ..common
+        };
+        units.extend(self::units(&[entry], &include, &common)?);
     }
     let program = Program {
         units,
@@ -382,27 +393,31 @@ impl Unit {
     }
 }
 
-fn units(
-    paths: &[PathBuf],
-    flags: &[OsString],
-    root: &Path,
-    directory: &Path,
-    include: &Path,
-) -> Result<Vec<Unit>, BuildError> {
+/// What the files of a program have in common.
+struct Common<'a> {
+    flags: &'a [OsString],
+    directory: &'a Path,
+    /// Where `changeling.h` is.
+    include: &'a Path,
+    limit: Option<Duration>,
+}
+
+fn units(paths: &[PathBuf], root: &Path, common: &Common) -> Result<Vec<Unit>, BuildError> {
     let mut units = Vec::new();
     for path in paths {
         let kind = Kind::of(path);
         crate::inspect::check_input(path, kind)?;
         let mut all: Vec<OsString> = PLAIN_FLAGS.iter().map(OsString::from).collect();
-        all.extend([OsString::from("-idirafter"), include.into()]);
+        all.extend([OsString::from("-idirafter"), common.include.into()]);
         all.extend(relative_flags(root));
-        all.extend(flags_for(flags, kind.language()));
+        all.extend(flags_for(common.flags, kind.language()));
         units.push(Unit {
             translation: Translation {
                 source: path.clone(),
                 kind,
                 flags: all,
-                directory: directory.to_path_buf(),
+                directory: common.directory.to_path_buf(),
+                limit: common.limit,
             },
         });
     }

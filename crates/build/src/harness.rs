@@ -163,6 +163,7 @@ fn compile(
         kind,
         flags,
         directory: directory.clone(),
+        limit: options.time_limit,
     };
     let list = module.with_extension("d");
     let finished = translation.bitcode(module, Some(&list), None)?;

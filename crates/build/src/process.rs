@@ -41,6 +41,52 @@ pub fn run(command: &mut Command) -> Result<Finished, BuildError> {
     })
 }
 
+/// Like [`run`], within a time limit if there is one. `what` is being made, for the message.
+pub fn run_within(
+    command: &mut Command,
+    limit: Option<Duration>,
+    what: &Path,
+) -> Result<Finished, BuildError> {
+    let Some(limit) = limit else {
+        return run(command);
+    };
+    // Its own group, as compilers start others.
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .map_err(|source| cannot_start(command, source))?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    std::thread::scope(|scope| {
+        let stdout = scope.spawn(|| read_all(stdout));
+        let stderr = scope.spawn(|| read_all(stderr));
+        let ended = wait_until(&mut child, Instant::now() + limit, what);
+        if !matches!(ended, Ok(Some(_))) {
+            kill_group(&mut child);
+        }
+        let [stdout, stderr] = [stdout, stderr].map(|reader| reader.join().unwrap_or_default());
+        let status = ended?.ok_or_else(|| BuildError::Slow {
+            what: what.to_path_buf(),
+            seconds: limit.as_secs(),
+        })?;
+        Ok(Finished {
+            status,
+            stdout,
+            output: String::from_utf8_lossy(&stderr).into_owned(),
+        })
+    })
+}
+
+fn read_all(pipe: Option<impl Read>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Some(mut pipe) = pipe {
+        let _ = pipe.read_to_end(&mut bytes);
+    }
+    bytes
+}
+
 /// Runs with both streams in one file, within a time limit if there is one.
 /// `None` means the limit was reached; then the whole process group is killed.
 pub fn run_joined(

@@ -1,11 +1,12 @@
 //! One source file to an object, and to bitcode.
 
 use crate::error::BuildError;
-use crate::process::{Finished, run};
+use crate::process::{Finished, run_within};
 use crate::tools::Tool;
 use crate::version::Language;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What a compiler does with an input file, by its suffix (or by `-x`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +103,8 @@ pub struct Translation {
     pub flags: Vec<OsString>,
     /// Relative names in the flags are relative to this directory.
     pub directory: PathBuf,
+    /// The compiler may take this long.
+    pub limit: Option<Duration>,
 }
 
 impl Translation {
@@ -123,7 +126,7 @@ impl Translation {
             .arg("-o")
             .arg(output)
             .current_dir(&self.directory);
-        run(&mut command)
+        run_within(&mut command, self.limit, &self.source)
     }
 
     /// Compiles to bitcode. `flags` must already be [`bitcode_flags`]. If `dependencies` is
@@ -146,7 +149,7 @@ impl Translation {
             .arg(output);
         command.current_dir(&self.directory);
         match input {
-            None => run(&mut command),
+            None => run_within(&mut command, self.limit, &self.source),
             Some(input) => run_fed(&mut command, input),
         }
     }

@@ -103,7 +103,7 @@ pub struct BuildOptions {
     pub profile: String,
     /// Arguments for cargo, such as `--features=x`.
     pub cargo_arguments: Vec<String>,
-    /// A build command may take this long.
+    /// A build command, or one call of a compiler, may take this long.
     pub time_limit: Option<Duration>,
     /// The program that stands in for the compiler; found out if not given.
     pub stand_in: Option<PathBuf>,

@@ -161,6 +161,26 @@ fn build_commands_that_fail_end_well_for_nothing_or_do_not_end() {
     room.assert_clean();
 }
 
+/// A single file has no build command, but its compiler can take as long as one.
+#[test]
+fn a_compiler_that_does_not_end_is_stopped() {
+    let room = Room::new();
+    let text = "constexpr long f() { long n = 0; for (long i = 0; i < 1L << 40; i++) n += i; return n; }\n\
+                int main() { constexpr long n = f(); return n != 0; }\n";
+    room.write("a.cpp", text);
+    let mut options = room.options();
+    options.flags = vec!["-fconstexpr-steps=2147483647".into()];
+    options.time_limit = Some(Duration::from_secs(1));
+    let start = Instant::now();
+    let source = Source::Files(vec![room.path().join("a.cpp")]);
+    let error = build(&source, &options).unwrap_err();
+    assert_eq!(error.code(), 26, "{error}");
+    assert!(error.to_string().contains("a.cpp"), "{error}");
+    assert!(error.help().contains("--build-time"), "{}", error.help());
+    assert!(start.elapsed() < Duration::from_secs(60));
+    room.assert_clean();
+}
+
 /// Both versions would write to it, and be the same.
 #[test]
 fn a_program_outside_of_the_tree_is_refused() {

@@ -24,7 +24,7 @@ pub struct SourceOptions {
     /// Where builds are kept [default: .changeling/cache]
     #[arg(long, help_heading = "Build")]
     pub cache: Option<PathBuf>,
-    /// Seconds the build command may take
+    /// Seconds that the build command, cargo, or the compiler for one file may take
     #[arg(long, help_heading = "Build")]
     pub build_time: Option<u64>,
 }

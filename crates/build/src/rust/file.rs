@@ -6,7 +6,7 @@ use crate::cache::{Cache, Read};
 use crate::digest::Key;
 use crate::error::{BuildError, READ};
 use crate::prepare::{Entry, PREPARATION, link_modules, prepare};
-use crate::process::run;
+use crate::process::run_within;
 use crate::tools::Tool;
 use crate::translation::dependencies;
 use crate::version::{BuildOptions, Built};
@@ -74,7 +74,7 @@ pub fn build_file(file: &Path, options: &BuildOptions, cache: &Cache) -> Result<
         plain.display(),
         dependency_file.display()
     ));
-    check(run(&mut command)?)?;
+    check(run_within(&mut command, options.time_limit, &path)?)?;
 
     let module = work.path().join("program.bc");
     let arguments = work.path().join("link");
@@ -92,7 +92,7 @@ pub fn build_file(file: &Path, options: &BuildOptions, cache: &Cache) -> Result<
         work.path().join("unused").display()
     ));
     command.arg(format!("--print=link-args={}", arguments.display()));
-    check(run(&mut command)?)?;
+    check(run_within(&mut command, options.time_limit, &path)?)?;
 
     let linked = work.path().join("linked.bc");
     link_modules(std::slice::from_ref(&module), &linked)?;

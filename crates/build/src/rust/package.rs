@@ -8,7 +8,7 @@ use crate::cache::{Cache, Read, Work};
 use crate::digest::Key;
 use crate::error::{BuildError, READ, WRITE};
 use crate::prepare::{Entry, PREPARATION, link_modules, prepare};
-use crate::process::run;
+use crate::process::run_within;
 use crate::tools::Tool;
 use crate::translation::SOURCE_PREFIX;
 use crate::version::{BuildOptions, Built};
@@ -320,7 +320,7 @@ impl Cargo<'_> {
         command
             .arg("--")
             .arg(format!("--emit=llvm-bc={}", module.display()));
-        let finished = run(&mut command)?;
+        let finished = run_within(&mut command, self.options.time_limit, self.user)?;
         if finished.succeeded() && module.is_file() {
             return Ok(module);
         }
@@ -370,7 +370,7 @@ impl Cargo<'_> {
     }
 
     fn run(&self, mut command: Command) -> Result<PathBuf, BuildError> {
-        let finished = run(&mut command)?;
+        let finished = run_within(&mut command, self.options.time_limit, self.user)?;
         let failed = |output| BuildError::Cargo {
             place: self.user.to_path_buf(),
             output,

@@ -196,6 +196,8 @@ impl Call<'_> {
             kind: file.kind,
             flags,
             directory,
+            // The build command as a whole has one.
+            limit: None,
         };
         let input = if file.path == Path::new("-") {
             input
