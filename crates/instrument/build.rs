@@ -37,16 +37,11 @@ fn identify(root: &Path) {
         "crates/instrument/src",
         "crates/instrument/glue",
         "models",
-        "models/cxx",
-        "models/rust",
     ] {
         let directory = root.join(place);
         println!("cargo::rerun-if-changed={}", directory.display());
-        let mut files: Vec<PathBuf> = std::fs::read_dir(&directory)
-            .expect("a directory of the repository")
-            .filter_map(|entry| Some(entry.ok()?.path()))
-            .filter(|path| path.is_file())
-            .collect();
+        let mut files = Vec::new();
+        collect(&directory, &mut files);
         files.sort();
         for file in files {
             for byte in std::fs::read(&file).expect("a file of the repository") {
@@ -55,6 +50,17 @@ fn identify(root: &Path) {
         }
     }
     println!("cargo::rustc-env=CHANGELING_TRACER={hash:016x}");
+}
+
+/// All files below a directory.
+fn collect(directory: &Path, files: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(directory).expect("a directory of the repository") {
+        let path = entry.expect("an entry of a directory").path();
+        match path.is_dir() {
+            true => collect(&path, files),
+            false => files.push(path),
+        }
+    }
 }
 
 fn build_runtime(root: &Path, out: &Path) {
