@@ -4,8 +4,8 @@
 use crate::progress::Display;
 use crate::regions::Regions;
 use crate::results::{
-    coverage, found_by, groups, inconclusive, kind, losses, outcome_view, parting_place, sample,
-    sequences, stats, stopped, suspected, title, undefined, unstable, violations, waited,
+    coverage, found_by, groups, inconclusive, kind, losses, outcome_view, parting_place, sequences,
+    stats, stopped, suspected, timeline, title, undefined, unstable, violations, waited,
 };
 use crate::runner::Pair;
 use crate::sameness::is_same;
@@ -155,7 +155,7 @@ impl Recorder {
             .map(|stream| stream.label.clone())
             .collect();
         (results.losses, results.unexplored) = losses(&outcome.gaps, versions, &streams);
-        results.timeline = outcome.series.iter().map(sample).collect();
+        results.timeline = timeline(outcome, &results.differences);
         results.warnings.extend(notes);
         results
             .warnings
@@ -177,15 +177,19 @@ impl Recorder {
     /// The last word on every difference. Groups that are one thing to a reader are
     /// put together. Gives the numbers of those to show, in order.
     fn merge(&mut self, found: &[Difference]) -> Vec<u32> {
-        let mut shown: Vec<(u32, results::Difference)> = Vec::new();
-        for difference in found {
+        let mut shown: Vec<(&Difference, results::Difference)> = Vec::new();
+        // Which of two groups is found first is chance: those that others explain come last.
+        let is_explained =
+            |one: &&Difference| found.iter().any(|other| other.group.explains(&one.group));
+        let (explained, others): (Vec<_>, Vec<_>) = found.iter().partition(is_explained);
+        for difference in others.into_iter().chain(explained) {
             let described = self.described(difference);
-            let twin = shown.iter_mut().find(|(_, other)| {
-                is_same(other, &described)
+            let twin = shown.iter_mut().find(|(known, other)| {
+                (is_same(other, &described) || known.group.explains(&difference.group))
                     && self.is_accepted(other) == self.is_accepted(&described)
             });
             let Some((_, other)) = twin else {
-                shown.push((difference.id, described));
+                shown.push((difference, described));
                 continue;
             };
             other.group_size += described.group_size;
@@ -198,9 +202,12 @@ impl Recorder {
                 let _ = std::fs::remove_dir_all(self.out.path().join(folder));
             }
         }
-        let order = shown.iter().map(|(id, _)| *id).collect();
-        for (id, difference) in shown {
-            self.put(id, difference);
+        let order = found.iter().map(|difference| difference.id);
+        let order = order
+            .filter(|id| shown.iter().any(|(known, _)| known.id == *id))
+            .collect();
+        for (known, difference) in shown {
+            self.put(known.id, difference);
         }
         order
     }
@@ -276,7 +283,7 @@ impl Recorder {
     }
 
     /// Stays the same when lines move: the kind, and the texts of the lines where
-    /// the paths part.
+    /// the paths part, or of the changes entered.
     fn group(&self, found: &Difference) -> String {
         let spot = |side: Side, spot: &Spot| {
             if spot.file.is_empty() {
@@ -290,7 +297,14 @@ impl Recorder {
         };
         let slug = found.kind().slug();
         match &found.group.parting {
-            None => slug,
+            None => {
+                let changes = found.group.changes.iter();
+                let names: Vec<String> = changes.filter_map(|&n| self.regions.name(n)).collect();
+                match names.is_empty() {
+                    true => slug,
+                    false => format!("{slug} | enters {}", names.join("; ")),
+                }
+            }
             Some([base, head]) => {
                 let (base, head) = (spot(Side::Base, base), spot(Side::Head, head));
                 format!("{slug} | {base} | {head}")

@@ -1,7 +1,7 @@
 //! Which changes a run enters: the comparison of the two programs, laid over the
 //! blocks that runs execute.
 
-use crate::runner::Watcher;
+use crate::runner::{Occasion, Watcher};
 use crate::version::Version;
 use changeling_build::Built;
 use changeling_changes::{Change, ChangeSet, Lines, Sources, compare};
@@ -106,13 +106,23 @@ impl Regions {
 
     /// The changes that an input entered when it was run on the pair.
     pub fn entered(&self, input: &Input) -> Vec<results::Change> {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let entered = seen.entered.get(&key(input)).map_or(&[][..], Vec::as_slice);
+        let entered = Watcher::entered(self, input).into_iter();
         entered
-            .iter()
-            .filter_map(|&n| self.changes.get(n as usize))
+            .filter_map(|n| self.changes.get(n as usize))
             .cloned()
             .collect()
+    }
+
+    /// What names a change whatever line it is in: its function and its first line of text.
+    pub fn name(&self, number: u32) -> Option<String> {
+        let change = self.changes.get(number as usize)?;
+        let mut lines = change.hunk.lines().filter_map(|line| {
+            let text = line.strip_prefix(['+', '-'])?.trim();
+            (!text.is_empty()).then(|| (line.starts_with('+'), text))
+        });
+        let first = lines.clone().find(|(is_added, _)| *is_added);
+        let (_, text) = first.or_else(|| lines.next()).unwrap_or_default();
+        Some(format!("{}: {text}", change.function))
     }
 
     /// All changes, each with the number of runs that entered it.
@@ -210,7 +220,12 @@ impl Regions {
 }
 
 impl Watcher for Regions {
-    fn ran(&self, input: &Input, coverage: [&[u8]; 2]) {
+    fn entered(&self, input: &Input) -> Vec<u32> {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.entered.get(&key(input)).cloned().unwrap_or_default()
+    }
+
+    fn ran(&self, input: &Input, coverage: [&[u8]; 2], occasion: Occasion) {
         if self.blocks.is_empty() {
             return;
         }
@@ -224,8 +239,10 @@ impl Watcher for Regions {
             .map(|(number, _)| number)
             .collect();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        for &number in &entered {
-            seen.runs[number as usize] += 1;
+        if occasion == Occasion::Search {
+            for &number in &entered {
+                seen.runs[number as usize] += 1;
+            }
         }
         if seen.entered.len() < REMEMBERED {
             seen.entered.insert(key(input), entered);

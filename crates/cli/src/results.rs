@@ -385,13 +385,23 @@ fn ranges(bytes: &[(u32, u32)], streams: &[String]) -> Vec<results::ByteRange> {
         .collect()
 }
 
-pub fn sample(sample: &changeling_explore::outcome::Sample) -> results::Sample {
-    results::Sample {
-        seconds: sample.seconds,
-        runs: sample.runs,
-        paths: sample.pairs,
-        differences: sample.differences,
-    }
+/// How the search went, with the differences that are shown: some groups turned out to be one.
+pub fn timeline(outcome: &Outcome, shown: &[results::Difference]) -> Vec<results::Sample> {
+    let last = outcome.series.len().saturating_sub(1);
+    let known = |at: usize, seconds: f64| match at == last {
+        // Those of an earlier run have its times.
+        true => shown.len(),
+        false => shown.iter().filter(|one| one.seconds <= seconds).count(),
+    };
+    let samples = outcome.series.iter().enumerate();
+    samples
+        .map(|(at, sample)| results::Sample {
+            seconds: sample.seconds,
+            runs: sample.runs,
+            paths: sample.pairs,
+            differences: known(at, sample.seconds) as u64,
+        })
+        .collect()
 }
 
 pub fn violations(outcome: &Outcome) -> String {

@@ -156,7 +156,20 @@ pub fn side_name(side: Side) -> &'static str {
 
 /// Is told of every run of the pair: which blocks it executed.
 pub trait Watcher: Send + Sync {
-    fn ran(&self, input: &Input, coverage: [&[u8]; 2]);
+    fn ran(&self, input: &Input, coverage: [&[u8]; 2], occasion: Occasion);
+
+    /// Numbers of the changes that an input entered, if that was remembered.
+    fn entered(&self, _input: &Input) -> Vec<u32> {
+        Vec::new()
+    }
+}
+
+/// Why a pair is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Occasion {
+    Search,
+    /// An input is made smaller: no run that a report counts.
+    Trial,
 }
 
 /// One worker's processes.
@@ -205,6 +218,22 @@ impl Runner {
         for (traced, blocks) in self.traced.iter_mut().zip(blocks) {
             traced.watch(blocks);
         }
+    }
+
+    fn both(&mut self, input: &Input, occasion: Occasion) -> Result<[TracedRun<'_>; 2], RunError> {
+        let runs = Traced::run_both(self.traced.each_mut(), input)?;
+        let [base, head] = &runs;
+        let counts = [
+            branches(&base.1, &self.branches[0]),
+            branches(&head.1, &self.branches[1]),
+        ];
+        let mut runs = runs.map(|(observation, trace)| traced_run(observation, trace));
+        for (run, branches) in runs.iter_mut().zip(counts) {
+            run.trace.branches = branches;
+        }
+        let coverage = [runs[0].trace.coverage, runs[1].trace.coverage];
+        self.watcher.ran(input, coverage, occasion);
+        Ok(runs)
     }
 
     fn patient(&mut self, side: Side, input: &Input) -> Result<Observation, ExecError> {
@@ -292,19 +321,15 @@ impl Fill {
 
 impl PairRunner for Runner {
     fn pair(&mut self, input: &Input) -> Result<[TracedRun<'_>; 2], RunError> {
-        let runs = Traced::run_both(self.traced.each_mut(), input)?;
-        let [base, head] = &runs;
-        let counts = [
-            branches(&base.1, &self.branches[0]),
-            branches(&head.1, &self.branches[1]),
-        ];
-        let mut runs = runs.map(|(observation, trace)| traced_run(observation, trace));
-        for (run, branches) in runs.iter_mut().zip(counts) {
-            run.trace.branches = branches;
-        }
-        self.watcher
-            .ran(input, [runs[0].trace.coverage, runs[1].trace.coverage]);
-        Ok(runs)
+        self.both(input, Occasion::Search)
+    }
+
+    fn trial(&mut self, input: &Input) -> Result<[TracedRun<'_>; 2], RunError> {
+        self.both(input, Occasion::Trial)
+    }
+
+    fn entered(&self, input: &Input) -> Vec<u32> {
+        self.watcher.entered(input)
     }
 
     fn replay(

@@ -1,6 +1,7 @@
 //! Settings of a run: the command line first, then `changeling.toml`, then what
 //! is usual.
 
+use crate::config::{self, ConfigFile, Said};
 use crate::exit::Code;
 use crate::failure::Failure;
 use crate::inputs::InputOptions;
@@ -10,7 +11,7 @@ use changeling_explore::guides::{Choice, ChoiceError};
 use changeling_explore::normalise::UserRule;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Options of a search, as given.
@@ -87,11 +88,12 @@ pub struct Settings {
     pub normalise: Vec<UserRule>,
     pub solver: changeling_solver::Settings,
     pub out: PathBuf,
+    /// What the file says about the versions and the display.
+    pub said: Said,
     /// For the report.
     pub listed: BTreeMap<String, Value>,
 }
 
-const FILE: &str = "changeling.toml";
 /// Standard input of programs of which nothing else is said.
 const USUAL_STDIN: &str = "32";
 const USUAL_TIME: Duration = Duration::from_secs(60);
@@ -106,14 +108,12 @@ impl Settings {
         mut source: SourceOptions,
     ) -> Result<Settings, Failure> {
         let mut rules: Vec<UserRule> = options.normalise.iter().map(|p| rule(p, "")).collect();
-        if let Some((path, table)) = read_file(options.config.as_deref())? {
-            let mut file = ConfigFile {
-                path: &path,
-                rules: Vec::new(),
-                input: InputOptions::default(),
-            };
+        let mut said = Said::default();
+        if let Some((path, table)) = config::read(options.config.as_deref())? {
+            let mut file = ConfigFile::new(&path);
             file.apply(table, &mut options, &mut source)?;
             rules.extend(file.rules);
+            said = file.said;
             if input.is_empty() {
                 input = file.input;
             }
@@ -169,6 +169,7 @@ impl Settings {
             normalise: rules,
             solver: solver(options.solver.as_deref(), options.record_queries)?,
             out: options.out.unwrap_or_else(|| ".changeling/out".into()),
+            said,
             listed: BTreeMap::new(),
         };
         settings.listed = settings.list(options.solver.as_deref().unwrap_or("embedded"));
@@ -198,214 +199,7 @@ impl Settings {
     }
 }
 
-/// Keys of `changeling.toml` besides those of the input.
-const KEYS: &[&str] = &[
-    "seed",
-    "time",
-    "runs",
-    "jobs",
-    "memory",
-    "differences",
-    "guide",
-    "solver",
-    "record-queries",
-    "random-seed",
-    "run-time",
-    "run-memory",
-    "sanitize",
-    "normalise",
-    "out",
-    "build",
-    "program",
-    "flag",
-    "harness",
-    "profile",
-    "cache",
-    "build-time",
-    "input",
-];
-const INPUT_KEYS: &[&str] = &["stdin", "arg", "sym-arg", "file", "env"];
-
-fn read_file(given: Option<&Path>) -> Result<Option<(PathBuf, toml::Table)>, Failure> {
-    let path = given.unwrap_or(Path::new(FILE));
-    let text = match std::fs::read_to_string(path) {
-        Err(error) if given.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
-            return Ok(None);
-        }
-        result => {
-            result.map_err(|error| usage(&format!("cannot read {}: {error}", path.display())))?
-        }
-    };
-    let table = text.parse::<toml::Table>().map_err(|error| Failure {
-        code: Code::USAGE,
-        what: format!("{} is not valid TOML: {}", path.display(), error.message()),
-        place: error.span().map(|span| {
-            let line = text[..span.start.min(text.len())].matches('\n').count() + 1;
-            format!("{}:{line}", path.display())
-        }),
-        help: Some("docs/run.md shows an example".into()),
-        output: None,
-    })?;
-    Ok(Some((path.to_owned(), table)))
-}
-
-struct ConfigFile<'a> {
-    path: &'a Path,
-    rules: Vec<UserRule>,
-    input: InputOptions,
-}
-
-impl ConfigFile<'_> {
-    /// What the command line says stays.
-    fn apply(
-        &mut self,
-        table: toml::Table,
-        options: &mut SearchOptions,
-        source: &mut SourceOptions,
-    ) -> Result<(), Failure> {
-        for (key, value) in &table {
-            let key = key.as_str();
-            match key {
-                "seed" if options.seeds.is_empty() => {
-                    options.seeds = self
-                        .texts(key, value)?
-                        .into_iter()
-                        .map(PathBuf::from)
-                        .collect();
-                }
-                "seed" => {}
-                "time" => set(&mut options.time, self.amount(key, value)?),
-                "runs" => set(&mut options.runs, self.number(key, value)?),
-                "jobs" => set(&mut options.jobs, self.number(key, value)? as usize),
-                "memory" => set(&mut options.memory, self.amount(key, value)?),
-                "differences" => set(&mut options.differences, self.number(key, value)? as usize),
-                "guide" => set(&mut options.guide, self.texts(key, value)?.join(",")),
-                "solver" => set(&mut options.solver, self.text(key, value)?),
-                "record-queries" => {
-                    set(&mut options.record_queries, self.text(key, value)?.into());
-                }
-                "random-seed" => set(&mut options.random_seed, self.number(key, value)?),
-                "run-time" => set(&mut options.run_time, self.amount(key, value)?),
-                "run-memory" => set(&mut options.run_memory, self.amount(key, value)?),
-                "sanitize" => set(&mut options.sanitize, self.texts(key, value)?.join(",")),
-                "normalise" => self.rules = self.normalise(key, value)?,
-                "out" => set(&mut options.out, self.text(key, value)?.into()),
-                "build" => set(&mut source.build, self.text(key, value)?),
-                "program" => set(&mut source.program, self.text(key, value)?),
-                "flag" if source.flags.is_empty() => source.flags = self.texts(key, value)?,
-                "flag" => {}
-                "harness" => set(&mut source.harness, self.text(key, value)?.into()),
-                "profile" => set(&mut source.profile, self.text(key, value)?),
-                "cache" => set(&mut source.cache, self.text(key, value)?.into()),
-                "build-time" => set(&mut source.build_time, self.number(key, value)?),
-                "input" => self.inputs(key, value)?,
-                _ if INPUT_KEYS.contains(&key) => {
-                    for text in self.texts(key, value)? {
-                        self.input.push(key, &text);
-                    }
-                }
-                _ => return Err(self.unknown(key, &[KEYS, INPUT_KEYS].concat())),
-            }
-        }
-        Ok(())
-    }
-
-    /// `input = [{ arg = "-x" }, { sym-arg = 4 }]`: a list, because the order counts.
-    fn inputs(&mut self, key: &str, value: &toml::Value) -> Result<(), Failure> {
-        let wanted = "a list such as [{ arg = \"-n\" }, { sym-arg = 4 }]";
-        let list = value.as_array().ok_or_else(|| self.wrong(key, wanted))?;
-        for entry in list {
-            let entry = entry.as_table().ok_or_else(|| self.wrong(key, wanted))?;
-            for (name, value) in entry {
-                if !INPUT_KEYS.contains(&name.as_str()) {
-                    return Err(self.unknown(name, INPUT_KEYS));
-                }
-                for text in self.texts(name, value)? {
-                    self.input.push(name, &text);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn normalise(&self, key: &str, value: &toml::Value) -> Result<Vec<UserRule>, Failure> {
-        let wanted = "a list of patterns, or of { pattern = …, replacement = … }";
-        let one = |value: &toml::Value| match value {
-            toml::Value::String(pattern) => Ok(rule(pattern, "")),
-            value => value
-                .clone()
-                .try_into::<UserRule>()
-                .map_err(|_| self.wrong(key, wanted)),
-        };
-        match value {
-            toml::Value::Array(list) => list.iter().map(one).collect(),
-            value => Ok(vec![one(value)?]),
-        }
-    }
-
-    fn text(&self, key: &str, value: &toml::Value) -> Result<String, Failure> {
-        value
-            .as_str()
-            .map(str::to_owned)
-            .ok_or_else(|| self.wrong(key, "a text"))
-    }
-
-    fn number(&self, key: &str, value: &toml::Value) -> Result<u64, Failure> {
-        let number = value
-            .as_integer()
-            .and_then(|number| u64::try_from(number).ok());
-        number.ok_or_else(|| self.wrong(key, "a number that is not negative"))
-    }
-
-    /// A number, or a text with a unit.
-    fn amount(&self, key: &str, value: &toml::Value) -> Result<String, Failure> {
-        match value {
-            toml::Value::String(text) => Ok(text.clone()),
-            toml::Value::Integer(number) => Ok(number.to_string()),
-            toml::Value::Float(number) => Ok(number.to_string()),
-            _ => Err(self.wrong(key, "a number, or a text with a unit")),
-        }
-    }
-
-    fn texts(&self, key: &str, value: &toml::Value) -> Result<Vec<String>, Failure> {
-        match value {
-            toml::Value::Array(list) => list.iter().map(|item| self.amount(key, item)).collect(),
-            value => Ok(vec![self.amount(key, value)?]),
-        }
-    }
-
-    fn wrong(&self, key: &str, wanted: &str) -> Failure {
-        Failure {
-            code: Code::USAGE,
-            what: format!("{}: `{key}` must be {wanted}", self.path.display()),
-            place: None,
-            help: Some("docs/run.md shows an example".into()),
-            output: None,
-        }
-    }
-
-    fn unknown(&self, key: &str, known: &[&str]) -> Failure {
-        let near = nearest(key, known);
-        Failure {
-            code: Code::USAGE,
-            what: format!("{}: there is no setting `{key}`", self.path.display()),
-            place: None,
-            help: Some(match near {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("settings are {}", known.join(", ")),
-            }),
-            output: None,
-        }
-    }
-}
-
-fn set<T>(place: &mut Option<T>, value: T) {
-    if place.is_none() {
-        *place = Some(value);
-    }
-}
-
-fn rule(pattern: &str, replacement: &str) -> UserRule {
+pub fn rule(pattern: &str, replacement: &str) -> UserRule {
     UserRule {
         pattern: pattern.into(),
         replacement: replacement.into(),
@@ -561,12 +355,5 @@ mod tests {
         }
         assert_eq!(size("--memory", "2K").ok(), Some(2048));
         assert!(size("--memory", "2X").is_err());
-    }
-
-    #[test]
-    fn misspelt_settings_get_a_suggestion() {
-        assert_eq!(nearest("tiem", KEYS), Some("time"));
-        assert_eq!(nearest("sanitise", KEYS), Some("sanitize"));
-        assert_eq!(nearest("xyzzy", KEYS), None);
     }
 }

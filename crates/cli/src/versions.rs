@@ -1,5 +1,6 @@
 //! Options that name the two versions.
 
+use crate::config::Said;
 use crate::exit::Code;
 use crate::failure::Failure;
 use crate::source::SourceOptions;
@@ -54,6 +55,22 @@ impl Named {
 }
 
 impl VersionOptions {
+    /// What the command line leaves open, the file may say.
+    pub fn or(mut self, said: &Said) -> VersionOptions {
+        if self.old.is_some() {
+            return self;
+        }
+        if self.base.is_none() && self.base_dir.is_none() {
+            self.base.clone_from(&said.base);
+            self.base_dir.clone_from(&said.base_dir);
+        }
+        if self.head.is_none() && self.head_dir.is_none() {
+            self.head.clone_from(&said.head);
+            self.head_dir.clone_from(&said.head_dir);
+        }
+        self
+    }
+
     pub fn sides(&self, options: &SourceOptions) -> Result<[Named; 2], Failure> {
         let path = |path: &Path| Named::path(path, options);
         if let (Some(old), Some(new)) = (&self.old, &self.new) {

@@ -6,6 +6,7 @@ use crate::frontier::Bucket;
 use crate::gap::Gap;
 use crate::group::{GroupKey, Spot};
 use crate::outcome::{Difference, Suspicion, Violation};
+use crate::reduce::size;
 use crate::runner::Side;
 use crate::state::State;
 use crate::tree::RunId;
@@ -32,6 +33,10 @@ pub(crate) enum Class {
 
 /// Lists that are for people to read end somewhere.
 const LISTED: usize = 100;
+/// So many of a group's inputs are tried in place of the one that stands for it,
+const ALL_TRIED: u64 = 8;
+/// and after that some, up to this one.
+const LAST_TRIED: u64 = 32;
 
 impl Findings {
     /// Takes over what an earlier search found. Sizes are counted anew while its
@@ -60,6 +65,15 @@ impl Findings {
         }
     }
 
+    /// The place of a group, or of one that explains it.
+    fn known(&mut self, class: Class, group: &GroupKey) -> Option<usize> {
+        let exactly = self.groups.get(&(group.clone(), class)).copied();
+        exactly.or_else(|| {
+            let mut known = self.list(class).iter();
+            known.position(|known| known.group.explains(group))
+        })
+    }
+
     pub fn violation(&mut self, violation: Violation) {
         if self.violations.len() < LISTED {
             self.violations.push(violation);
@@ -74,19 +88,25 @@ pub(crate) enum Recorded {
         class: Class,
         at: usize,
     },
+    /// Another one of a group, which may become shorter than what stands for it.
+    Another {
+        class: Class,
+        at: usize,
+    },
     Nothing,
 }
 
 impl State {
     /// Writes down what the plain builds said about an input.
-    pub fn record(&mut self, run: RunId, testimony: Testimony) -> Recorded {
+    /// `entered` are the changes that it entered.
+    pub fn record(&mut self, run: RunId, testimony: Testimony, entered: Vec<u32>) -> Recorded {
         match testimony {
             Testimony::Confirmed { kind, seen } => {
-                self.difference(run, Class::Behaviour, kind, seen, None)
+                self.difference(run, Class::Behaviour, (kind, seen), None, entered)
             }
             Testimony::Undefined { kind, seen, reason } => {
                 self.note(Gap::UndefinedBehaviour);
-                self.difference(run, Class::Undefined, kind, seen, Some(reason))
+                self.difference(run, Class::Undefined, (kind, seen), Some(reason), entered)
             }
             Testimony::Unstable { side, seen } => {
                 self.note(Gap::Unstable);
@@ -105,11 +125,17 @@ impl State {
     }
 
     /// A sanitizer's finding is a difference of its own kind.
-    pub fn record_sanitizer(&mut self, run: RunId, kind: Kind, seen: [Observation; 2]) -> Recorded {
-        self.difference(run, Class::Behaviour, kind, seen, None)
+    pub fn record_sanitizer(
+        &mut self,
+        run: RunId,
+        kind: Kind,
+        seen: [Observation; 2],
+        entered: Vec<u32>,
+    ) -> Recorded {
+        self.difference(run, Class::Behaviour, (kind, seen), None, entered)
     }
 
-    pub fn first_of(&mut self, class: Class, at: usize) -> Difference {
+    pub fn one_of(&mut self, class: Class, at: usize) -> Difference {
         self.findings.list(class)[at].clone()
     }
 
@@ -122,8 +148,11 @@ impl State {
         seen: [Observation; 2],
     ) -> Difference {
         let difference = &mut self.findings.list(class)[at];
-        difference.input = input;
-        difference.seen = seen;
+        // Another worker may have found a shorter one in the meantime.
+        if size(&input) <= size(&difference.input) {
+            difference.input = input;
+            difference.seen = seen;
+        }
         difference.clone()
     }
 
@@ -151,9 +180,9 @@ impl State {
         &mut self,
         run: RunId,
         class: Class,
-        kind: Kind,
-        seen: [Observation; 2],
+        (kind, seen): (Kind, [Observation; 2]),
         reason: Option<String>,
+        entered: Vec<u32>,
     ) -> Recorded {
         let seconds = self.start.elapsed().as_secs_f64();
         let ran = &self.corpus[run.0 as usize];
@@ -163,19 +192,31 @@ impl State {
             self.guide.sequence(side, context)
         });
         let sites = [&self.subject.sites[0], &self.subject.sites[1]];
+        let parting = ran
+            .parting
+            .map(|sites_parted| Spot::pair(sites, sites_parted));
         let group = GroupKey {
             kind,
-            parting: ran
-                .parting
-                .map(|sites_parted| Spot::pair(sites, sites_parted)),
+            changes: match parting {
+                Some(_) => Vec::new(),
+                None => entered,
+            },
+            parting,
         };
         if class == Class::Behaviour {
             self.count_difference(run, origin, seconds);
         }
-        let known = self.findings.groups.get(&(group.clone(), class)).copied();
+        let known = self.findings.known(class, &group);
         if let Some(at) = known {
-            self.findings.list(class)[at].group_size += 1;
-            return Recorded::Nothing;
+            let difference = &mut self.findings.list(class)[at];
+            difference.group_size += 1;
+            // Now and then, because it takes replays.
+            let number = difference.group_size;
+            let is_early = number <= ALL_TRIED;
+            return match is_early || number.is_power_of_two() && number <= LAST_TRIED {
+                true => Recorded::Another { class, at },
+                false => Recorded::Nothing,
+            };
         }
         self.findings.next_id += 1;
         let id = self.findings.next_id;

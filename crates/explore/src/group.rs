@@ -11,6 +11,25 @@ pub struct GroupKey {
     pub kind: Kind,
     /// Where the paths part, in base and head; none if they do not.
     pub parting: Option<[Spot; 2]>,
+    /// Paths that do not part say nothing of the cause: then these changes were entered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<u32>,
+}
+
+impl GroupKey {
+    /// Whether a difference of the other group is most likely one of this: it enters all changes that are enough
+    /// to show one, and more.
+    pub fn explains(&self, other: &GroupKey) -> bool {
+        self.kind == other.kind
+            && self.parting.is_none()
+            && other.parting.is_none()
+            && !self.changes.is_empty()
+            && self.changes != other.changes
+            && self
+                .changes
+                .iter()
+                .all(|change| other.changes.contains(change))
+    }
 }
 
 /// A place in the source of one version. All empty: the version's path ends

@@ -30,6 +30,32 @@ pub fn reduce<E>(
     Ok(reduction.best)
 }
 
+pub fn size(input: &Input) -> usize {
+    input.streams.iter().map(|stream| stream.bytes.len()).sum()
+}
+
+/// A few large steps, to see whether an input is worth more: streams are left out, or their later halves.
+pub fn halve<E>(
+    input: &Input,
+    mut keeps: impl FnMut(&Input) -> Result<bool, E>,
+) -> Result<Input, E> {
+    let mut reduction = Reduction {
+        best: input.clone(),
+        left: usize::MAX,
+        keeps: &mut keeps,
+    };
+    for stream in 0..input.streams.len() {
+        for kept in [0, reduction.bytes(stream).len() / 2] {
+            if kept < reduction.bytes(stream).len() {
+                let mut candidate = reduction.best.clone();
+                candidate.streams[stream].bytes.truncate(kept);
+                reduction.accept(candidate)?;
+            }
+        }
+    }
+    Ok(reduction.best)
+}
+
 struct Reduction<'a, E> {
     best: Input,
     left: usize,

@@ -98,6 +98,16 @@ pub trait PairRunner: Send {
     /// Both traced versions on the same input, base first.
     fn pair(&mut self, input: &Input) -> Result<[TracedRun<'_>; 2], RunError>;
 
+    /// The same for an input that is only tried to make another one smaller.
+    fn trial(&mut self, input: &Input) -> Result<[TracedRun<'_>; 2], RunError> {
+        self.pair(input)
+    }
+
+    /// Numbers of the changes that an input entered when the pair was run on it, in order; none if that is not known.
+    fn entered(&self, _input: &Input) -> Vec<u32> {
+        Vec::new()
+    }
+
     /// One version natively, without tracing. `None` if there is no such build.
     fn replay(
         &mut self,

@@ -5,6 +5,7 @@ use crate::escape::{printable_str, visible};
 use crate::results::{Difference, Results, StreamView, Verdict};
 use crate::{view, wording};
 use std::io::IsTerminal as _;
+use std::path::Path;
 use unicode_width::UnicodeWidthStr as _;
 
 /// How text may be drawn.
@@ -213,7 +214,8 @@ fn push_difference(
         let place = format!("{}:{}", printable_str(&place.file), place.line);
         text.push_str(&format!("{INDENT}{} {place}\n", style.dim("paths part at")));
     }
-    let script = printable_str(&format!("{out}/{}/reproduce.sh", difference.case));
+    let script = Path::new(out).join(&difference.case).join("reproduce.sh");
+    let script = printable_str(&script.display().to_string());
     text.push_str(&format!("{INDENT}{} sh {script}\n", style.dim("reproduce")));
 }
 

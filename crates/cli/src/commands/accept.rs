@@ -52,11 +52,15 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
 
 /// A case by its folder, or by its number in the output directory.
 pub fn read_case(given: &Path, out: &Path) -> Result<Case, Failure> {
+    Case::read(&case_folder(given, out)?).map_err(wrong)
+}
+
+pub fn case_folder(given: &Path, out: &Path) -> Result<PathBuf, Failure> {
     let folder = match given.exists() {
         true => Some(given.to_owned()),
         false => numbered(given, out),
     };
-    let folder = folder.ok_or_else(|| Failure {
+    folder.ok_or_else(|| Failure {
         code: Code::USAGE,
         what: format!("there is no case {}", given.display()),
         place: None,
@@ -65,8 +69,7 @@ pub fn read_case(given: &Path, out: &Path) -> Result<Case, Failure> {
             out.join("cases").display()
         )),
         output: None,
-    })?;
-    Case::read(&folder).map_err(wrong)
+    })
 }
 
 fn numbered(given: &Path, out: &Path) -> Option<PathBuf> {

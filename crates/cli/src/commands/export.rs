@@ -24,7 +24,7 @@ pub struct Arguments {
     /// The version whose behaviour the test asks for
     #[arg(long, value_enum, default_value = "base")]
     expect: Expected,
-    /// The program that the test runs [default: the version's own binary]
+    /// The program that the test runs [default: that of the newer version]
     #[arg(long)]
     program: Option<String>,
     /// For Rust: the binary of the package that the test runs

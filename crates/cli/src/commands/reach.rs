@@ -7,7 +7,7 @@ use crate::functions::find;
 use crate::inputs::InputOptions;
 use crate::progress::Mode;
 use crate::regions::source_name;
-use crate::runner::{Pair, Runner, Watcher};
+use crate::runner::{Occasion, Pair, Runner, Watcher};
 use crate::settings::{SearchOptions, Settings, usage};
 use crate::source::SourceOptions;
 use crate::version::Version;
@@ -160,7 +160,7 @@ struct Goal {
 }
 
 impl Watcher for Goal {
-    fn ran(&self, input: &Input, coverage: [&[u8]; 2]) {
+    fn ran(&self, input: &Input, coverage: [&[u8]; 2], _: Occasion) {
         let ran = |block: &u32| {
             coverage[1]
                 .get(*block as usize)

@@ -1,7 +1,7 @@
 //! `changeling replay`: one case, natively, on both versions; or on the tree
 //! here, as the command of `git bisect run`.
 
-use super::accept::read_case;
+use super::accept::{case_folder, read_case};
 use crate::exit::Code;
 use crate::failure::Failure;
 use crate::results::{kind, outcome_view};
@@ -91,7 +91,8 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
         });
         println!("{text:#}");
     } else {
-        print(&case, &seen, found.as_ref().map(kind), &arguments.case);
+        let folder = case_folder(&arguments.case, &arguments.out)?;
+        print(&case, &seen, found.as_ref().map(kind), &folder);
     }
     Ok(if found.is_some() { DIFFERENT } else { Code::OK })
 }

@@ -1,5 +1,6 @@
 //! `changeling run`: two versions in, replayed differences out.
 
+use crate::config::Said;
 use crate::exit::Code;
 use crate::failure::Failure;
 use crate::golden::Golden;
@@ -69,8 +70,14 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
     settings.input.shape(false)?;
     let normaliser = Normaliser::new(&Places::default(), &settings.normalise)
         .map_err(|error| usage(&error.to_string()))?;
-    let sides = arguments.versions.sides(&settings.source)?;
-    let mut display = Display::new(Mode::choose(arguments.quiet, arguments.json_lines));
+    let said = &settings.said;
+    let sides = arguments
+        .versions
+        .clone()
+        .or(said)
+        .sides(&settings.source)?;
+    let printing = Printing::choose(arguments, said);
+    let mut display = Display::new(printing.mode());
     if arguments.list {
         return list(&sides, &settings);
     }
@@ -89,7 +96,7 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
             return Err(could_not_build(&out, &sides, &settings, side, failure));
         }
     };
-    let golden = match &arguments.golden {
+    let golden = match arguments.golden.as_ref().or(said.golden.as_ref()) {
         None => None,
         Some(name) => {
             display.status("building the golden version");
@@ -105,11 +112,37 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
     };
     let job = Job {
         golden,
-        arguments,
+        printing,
+        resume: arguments.resume,
         settings: &settings,
         normaliser,
     };
     job.search(sides, versions, out, display)
+}
+
+/// What is printed of the result.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Printing {
+    Summary,
+    Verdict,
+    JsonLines,
+}
+
+impl Printing {
+    /// The command line goes before the file.
+    fn choose(arguments: &Arguments, said: &Said) -> Printing {
+        match (arguments.quiet, arguments.json_lines) {
+            (true, _) => Printing::Verdict,
+            (_, true) => Printing::JsonLines,
+            _ if said.json_lines => Printing::JsonLines,
+            _ if said.quiet => Printing::Verdict,
+            _ => Printing::Summary,
+        }
+    }
+
+    fn mode(self) -> Mode {
+        Mode::choose(self == Printing::Verdict, self == Printing::JsonLines)
+    }
 }
 
 fn open_out(path: &Path, resume: bool) -> Result<OutputDirectory, Failure> {
@@ -260,7 +293,8 @@ pub fn load_seeds(
 
 struct Job<'a> {
     golden: Option<Golden>,
-    arguments: &'a Arguments,
+    printing: Printing,
+    resume: bool,
     settings: &'a Settings,
     normaliser: Normaliser,
 }
@@ -417,7 +451,7 @@ impl Job<'_> {
         keys: &[String; 2],
         warnings: &mut Vec<String>,
     ) -> Result<(OutputDirectory, Option<Saved>), Failure> {
-        if !self.arguments.resume {
+        if !self.resume {
             return Ok((out, None));
         }
         match store::read(out.path(), shape, keys).map_err(|error| usage(&error))? {
@@ -439,7 +473,7 @@ impl Job<'_> {
     }
 
     fn print(&self, results: &Results, out: &Path) {
-        if self.arguments.json_lines {
+        if self.printing == Printing::JsonLines {
             let event = serde_json::json!({
                 "event": "end",
                 "verdict": results.verdict,
@@ -449,7 +483,7 @@ impl Job<'_> {
                 "out": out,
             });
             say(&format!("{event}\n"));
-        } else if self.arguments.quiet {
+        } else if self.printing == Printing::Verdict {
             say(&format!("{}\n", wording::verdict(results)));
         } else {
             let shown = out.display().to_string();
@@ -489,7 +523,7 @@ fn enter_again(
         }
         let Some(runner) = &mut runner else { return };
         // Without it, the changes of the input as it was found are shown.
-        let _ = runner.pair(&difference.input);
+        let _ = runner.trial(&difference.input);
     }
 }
 

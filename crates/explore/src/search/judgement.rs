@@ -55,10 +55,11 @@ impl Shared<'_> {
             }
             _ => None,
         };
+        let entered = runner.entered(input);
         let recorded = {
             let mut inner = self.lock();
             inner.state.corpus[run.0 as usize].checked = true;
-            inner.state.record(run, testimony)
+            inner.state.record(run, testimony, entered)
         };
         match kind {
             Some(kind) => self.announce(runner, input, &kind, recorded),
@@ -66,7 +67,7 @@ impl Shared<'_> {
         }
     }
 
-    /// The first of a group is shown at once, then made small.
+    /// The first of a group is shown at once, then made small. A later one takes its place if it is shorter.
     pub(super) fn announce(
         &self,
         runner: &mut dyn PairRunner,
@@ -74,30 +75,47 @@ impl Shared<'_> {
         kind: &Kind,
         recorded: Recorded,
     ) -> Result<(), RunError> {
-        let Recorded::First { class, at } = recorded else {
-            return Ok(());
+        let (class, at, is_first) = match recorded {
+            Recorded::First { class, at } => (class, at, true),
+            Recorded::Another { class, at } => (class, at, false),
+            Recorded::Nothing => return Ok(()),
         };
-        let group = {
+        let shown = {
             let mut inner = self.lock();
-            let difference = inner.state.first_of(class, at);
-            inner.listener.difference(&difference);
-            inner.report(true);
-            difference.group
+            let difference = inner.state.one_of(class, at);
+            if is_first {
+                inner.listener.difference(&difference);
+                inner.report(true);
+            }
+            difference
         };
         let normaliser = &self.subject.normaliser;
         let mut counted = Counted { runner, replays: 0 };
         let begun = Instant::now();
-        let small = reduce::reduce(input, self.settings.reduction_tries, |candidate| {
+        let mut keeps = |candidate: &Input| {
             // Runs of a slow program can take minutes. What was found last gets some time too.
             let late = self.settings.budget.is_late(self.start) && begun.elapsed() > OVERTIME;
             if late || self.cancel.is_cancelled() {
                 return Ok(false);
             }
             let is_same_kind = witness::still(&mut counted, normaliser, candidate, kind)?;
-            Ok(is_same_kind && self.parts_at(&mut counted, candidate, &group)?)
+            Ok(is_same_kind && self.parts_at(&mut counted, candidate, &shown.group)?)
+        };
+        // Steps that keep a difference do not lead from every input to the shortest one.
+        let start = match is_first {
+            true => Ok(Some(input.clone())),
+            false => reduce::halve(input, &mut keeps)
+                .map(|half| (reduce::size(&half) < reduce::size(&shown.input)).then_some(half)),
+        };
+        let small = start.and_then(|start| {
+            start
+                .map(|start| reduce::reduce(&start, self.settings.reduction_tries, &mut keeps))
+                .transpose()
         });
         let better = match small {
-            Ok(small) if small != *input => self.confirm_small(&mut counted, small, kind, class),
+            Ok(Some(small)) if small != shown.input => {
+                self.confirm_small(&mut counted, small, kind, class)
+            }
             Ok(_) => Ok(None),
             Err(error) => Err(error),
         };
@@ -111,7 +129,7 @@ impl Shared<'_> {
         Ok(())
     }
 
-    /// Whether the paths part where those of a group do. Differences of one kind may have
+    /// Whether the paths part where those of a group do, or else enter the same changes. Differences of one kind may have
     /// many causes, and a smaller input may lead from one to another.
     fn parts_at(
         &self,
@@ -130,7 +148,8 @@ impl Shared<'_> {
             return Ok(false);
         };
         let parting = merge::parting(&base, &head).map(|numbers| Spot::pair(sites, numbers));
-        Ok(parting == group.parting)
+        let is_there = parting == group.parting;
+        Ok(is_there && (parting.is_some() || runner.entered(input) == group.changes))
     }
 
     fn confirm_small(
@@ -248,7 +267,11 @@ struct Counted<'a> {
 impl PairRunner for Counted<'_> {
     fn pair(&mut self, input: &Input) -> Result<[crate::runner::TracedRun<'_>; 2], RunError> {
         self.replays += 2;
-        self.runner.pair(input)
+        self.runner.trial(input)
+    }
+
+    fn entered(&self, input: &Input) -> Vec<u32> {
+        self.runner.entered(input)
     }
 
     fn replay(

@@ -307,7 +307,11 @@ impl<'a> Shared<'a> {
             self.compare_with_plain(runner, run, input, Some(&traced))?;
         }
         if is_new_pair && let Some((kind, seen)) = witness::sanitizer(runner, input)? {
-            let recorded = self.lock().state.record_sanitizer(run, kind.clone(), seen);
+            let entered = runner.entered(input);
+            let recorded = self
+                .lock()
+                .state
+                .record_sanitizer(run, kind.clone(), seen, entered);
             self.announce(runner, input, &kind, recorded)?;
         }
         Ok(())

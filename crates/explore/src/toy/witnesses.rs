@@ -76,6 +76,42 @@ fn a_smaller_input_stays_in_its_group() {
     assert_eq!(small, [b"x1", b"01"]);
 }
 
+/// "xy" cannot be made shorter step by step: 'z' alone is no part of it.
+#[test]
+fn the_shortest_input_stands_for_its_group() {
+    let teller = |shouts: bool| {
+        program(move |m| {
+            let Some(first) = m.getchar(0, 1) else {
+                return Ok(());
+            };
+            let is_x = m.against(Op::Eq, first, i64::from(b'x'));
+            let is_z = m.against(Op::Eq, first, i64::from(b'z'));
+            let found = match m.branch(2, is_x) {
+                true => match m.getchar(1, 1) {
+                    Some(second) => {
+                        let is_y = m.against(Op::Eq, second, i64::from(b'y'));
+                        m.branch(3, is_y)
+                    }
+                    None => false,
+                },
+                false => m.branch(4, is_z),
+            };
+            m.print(if shouts && found { "!" } else { "." });
+            Ok(())
+        })
+    };
+    let runner = ToyRunner::new(teller(false), teller(true));
+    let subject = subject(stdin(2, b""), sites());
+    let inputs = vec![stdin(2, b"xy"), stdin(2, b"zz")];
+    let outcome = explore(vec![runner], subject, inputs, Settings::default()).0;
+    let [difference] = outcome.differences.as_slice() else {
+        panic!("one group")
+    };
+    assert_eq!(difference.original.streams[0].bytes, b"xy");
+    assert_eq!(difference.input.streams[0].bytes, b"z");
+    assert!(difference.group_size >= 2);
+}
+
 #[test]
 fn what_plain_builds_do_not_show_is_only_suspected() {
     let mut runner = ToyRunner::new(teller("a", "b"), teller("c", "b"));

@@ -1,6 +1,6 @@
 //! A C program that is a test.
 
-use super::{Expectation, checks_stderr, test_name};
+use super::{Expectation, checks_stderr};
 use crate::case::Case;
 use crate::escape::{self, c_literal};
 use crate::results::End;
@@ -17,7 +17,7 @@ pub fn test(case: &Case, expectation: Expectation, program: &str) -> String {
     if let Some(buffer) = case.input.harness() {
         return format!(
             "/* {title}\n   Link with the harness: cc {}.c harness.c */\n{}",
-            test_name(case),
+            case.folder_name(),
             fill(
                 HARNESS,
                 &[
@@ -80,7 +80,7 @@ pub fn test(case: &Case, expectation: Expectation, program: &str) -> String {
     let stdin = case.input.stdin().unwrap_or_default();
     format!(
         "/* {title}\n   cc {}.c -o test && PROGRAM=path ./test */\n{}",
-        test_name(case),
+        case.folder_name(),
         fill(
             PROGRAM,
             &[

@@ -1,6 +1,6 @@
 //! A POSIX shell script, or a file for bats.
 
-use super::{Expectation, checks_stderr, shell_status, test_name};
+use super::{Expectation, checks_stderr, shell_status};
 use crate::case::Case;
 use crate::escape;
 use changeling_trace::input::{Argument, StreamKind};
@@ -10,7 +10,7 @@ pub fn script(case: &Case, expectation: Expectation, program: &str) -> Vec<u8> {
     let mut out = format!(
         "#!/bin/sh\n# {}\n#   PROGRAM=path sh {}.sh\nset -u\n",
         escape::printable_str(&case.title),
-        test_name(case)
+        case.folder_name()
     )
     .into_bytes();
     out.extend(body(case, expectation, program, ""));

@@ -1,0 +1,119 @@
+//! What is one difference to a reader, and what accepting one hides.
+
+use super::room::*;
+
+const TOOL: &str = r#"#include <stdio.h>
+static void f(void) {
+    puts("alpha");
+}
+
+static int n(void) {
+    return 1;
+}
+
+static void g(void) {
+    puts("beta");
+}
+
+int main(void) {
+    int c = getchar();
+    if (c == 'a')
+        f();
+    else if (c == 'b')
+        g();
+    else
+        printf("none %d\\n", n());
+}
+"#;
+
+/// The paths are the same on both inputs; the changes entered are not.
+#[test]
+fn two_changes_of_text_are_two_differences() {
+    let room = Room::new();
+    room.write("old.c", TOOL);
+    room.write(
+        "new.c",
+        TOOL.replace("\"alpha", "\"Alpha")
+            .replace("\"beta", "\"Beta"),
+    );
+    let arguments = ["run", "old.c", "new.c", "--stdin", "1", "--jobs", "1"];
+    let said = room.changeling(&arguments);
+    assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+    let found = room.results()["differences"].as_array().unwrap().clone();
+    assert_eq!(found.len(), 2, "{}", said.stdout);
+    let texts = found
+        .iter()
+        .map(|one| one["head"]["stdout"].as_str().unwrap());
+    let mut texts: Vec<&str> = texts.collect();
+    texts.sort_unstable();
+    assert_eq!(texts, ["Alpha\n", "Beta\n"]);
+    assert_eq!(
+        room.results()["timeline"]
+            .as_array()
+            .unwrap()
+            .last()
+            .unwrap()["differences"],
+        2
+    );
+
+    // A number is enough to name a case, and what is printed can be run.
+    let said = room.changeling(&["replay", "1"]);
+    assert_eq!(said.code, Some(1), "{}", said.stderr);
+    let script = said
+        .stdout
+        .lines()
+        .find_map(|line| line.split("reproduce sh ").nth(1));
+    assert!(room.path(script.unwrap()).is_file(), "{}", said.stdout);
+
+    // What is accepted is the one, not every change of text.
+    assert_eq!(room.changeling(&["accept", "1"]).code, Some(0));
+    let said = room.changeling(&arguments);
+    assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+    let results = room.results();
+    assert_eq!(results["differences"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        results["differences"][0]["input"]["streams"][0]["text"],
+        found[1]["input"]["streams"][0]["text"]
+    );
+    assert_eq!(results["accepted"]["count"], 1);
+}
+
+/// "53" with `x` needs two steps at once to become "55": another input of the group is shorter.
+#[test]
+fn the_shortest_input_of_a_group_is_shown_and_runs_are_counted_once() {
+    let text = r#"#include <stdio.h>
+#include <stdlib.h>
+int main(void) {
+    char b[2];
+    int n = fread(b, 1, 2, stdin), v = 0;
+    for (int i = 0; i < n && b[i] >= '0' && b[i] <= '9'; i++)
+        v = v * 10 + b[i] - '0';
+    if (getenv("MODE") && getenv("MODE")[0] == 'x')
+        v += 2;
+    STOP
+    printf("value %d\\n", v);
+}
+"#;
+    let room = Room::new();
+    room.write("old.c", text.replace("STOP", ""));
+    room.write("new.c", text.replace("STOP", "if (v == 55) abort();"));
+    let arguments = [
+        "run", "old.c", "new.c", "--stdin", "2", "--env", "MODE=1", "--jobs", "1",
+    ];
+    let said = room.changeling(&arguments);
+    assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+    let results = room.results();
+    assert_eq!(
+        results["differences"].as_array().unwrap().len(),
+        1,
+        "{}",
+        said.stdout
+    );
+    let case = room.path(&room.first_case());
+    assert_eq!(std::fs::read(case.join("stdin.bin")).unwrap(), b"55");
+    assert_eq!(std::fs::read(case.join("env-MODE.bin")).unwrap(), b"");
+    let runs = results["stats"]["runs"].as_u64().unwrap();
+    for change in results["changes"].as_array().unwrap() {
+        assert!(change["runs"].as_u64().unwrap() <= runs, "{change}");
+    }
+}
