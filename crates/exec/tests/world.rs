@@ -66,6 +66,7 @@ fn c_programs_see_the_same_world_every_time() {
         "child 5 of 3",
         "opened 1 1 made",
         "wrong -1 EINVAL",
+        "nameless kept",
     ];
     assert_lines(&observation, &expected);
     let output = text(&observation.stdout);

@@ -122,6 +122,14 @@ static void temporary_names(void) {
     printf(" %s\n", mkdtemp(directory) ? "made" : "not made");
     printf("names %s %s %s\n", file, suffixed, directory);
     printf("wrong %d %s\n", mkstemp(wrong), strerrorname_np(errno));
+    FILE *nameless = tmpfile();
+    char back[8] = "nothing";
+    if (nameless && fputs("kept", nameless) >= 0) {
+        rewind(nameless);
+        if (!fgets(back, sizeof back, nameless)) back[0] = 0;
+    }
+    printf("nameless %s\n", back);
+    if (nameless) fclose(nameless);
     unlink(file);
     unlink(suffixed);
     rmdir(directory);
