@@ -73,7 +73,7 @@ pub fn kind(kind: &Kind) -> results::Kind {
         Kind::Sanitizer { side: Side::Base } => Shown::SanitizerGone,
         Kind::Hang { side: Side::Head } => Shown::Hang,
         Kind::Hang { side: Side::Base } => Shown::HangGone,
-        Kind::ExitCode => Shown::ExitCode,
+        Kind::ExitCode { .. } => Shown::ExitCode,
         Kind::MissingOutput {
             side: Side::Head,
             channel: Channel::Stdout,
@@ -352,10 +352,19 @@ pub fn losses(
                     bytes: ranges(&gap.bytes, streams),
                 });
             }
-            _ => unexplored.push(results::Unexplored {
-                what: gap.what.clone(),
-                count: gap.count,
-            }),
+            _ => {
+                let known = unexplored
+                    .iter_mut()
+                    .find(|known: &&mut results::Unexplored| known.what == gap.what);
+                // Most of them happen in both versions.
+                match known {
+                    Some(known) => known.count += gap.count,
+                    None => unexplored.push(results::Unexplored {
+                        what: gap.what.clone(),
+                        count: gap.count,
+                    }),
+                }
+            }
         }
     }
     losses.sort_by_key(|loss| std::cmp::Reverse(loss.count));

@@ -22,7 +22,11 @@ pub enum Kind {
         side: Side,
     },
     /// Both end by themselves with different exit codes.
-    ExitCode,
+    ExitCode {
+        /// The version whose code is not 0; none if both are not.
+        #[serde(default)]
+        failing: Option<Side>,
+    },
     /// Output of one version is a beginning (or nothing) of the other's.
     MissingOutput {
         side: Side,
@@ -63,7 +67,7 @@ impl Kind {
             } => 0,
             Kind::Sanitizer { side: Side::Head } => 1,
             Kind::Hang { side: Side::Head } => 2,
-            Kind::ExitCode => 3,
+            Kind::ExitCode { .. } => 3,
             Kind::Crash { .. } | Kind::Hang { .. } => 4,
             Kind::Sanitizer { .. } => 5,
             Kind::MissingOutput {
@@ -87,7 +91,10 @@ impl Kind {
             Kind::Crash { side, .. } => format!("crash-{}", of(side)),
             Kind::Sanitizer { side } => format!("sanitizer-{}", of(side)),
             Kind::Hang { side } => format!("hang-{}", of(side)),
-            Kind::ExitCode => "exit-code".into(),
+            Kind::ExitCode { failing: None } => "exit-code".into(),
+            Kind::ExitCode {
+                failing: Some(side),
+            } => format!("exit-code-{}", of(side)),
             Kind::MissingOutput { side, channel } => {
                 format!("missing-{}-{}", channel_slug(*channel), of(side))
             }
@@ -145,7 +152,13 @@ fn ends(base: &End, head: &End) -> Option<Kind> {
             side: Side::Base,
             signal: *signal,
         }),
-        (End::Exit(_), End::Exit(_)) => Some(Kind::ExitCode),
+        (End::Exit(base), End::Exit(head)) => Some(Kind::ExitCode {
+            failing: match (base, head) {
+                (0, _) => Some(Side::Head),
+                (_, 0) => Some(Side::Base),
+                _ => None,
+            },
+        }),
     }
 }
 
@@ -210,7 +223,11 @@ mod tests {
     fn the_end_weighs_more_than_the_text() {
         let exit = End::Exit;
         assert_eq!(kind(("a", exit(0)), ("a", exit(0))), None);
-        assert_eq!(kind(("a", exit(0)), ("b", exit(1))), Some(Kind::ExitCode));
+        let codes = |base, head| kind(("a", exit(base)), ("b", exit(head)));
+        let failing = |failing| Some(Kind::ExitCode { failing });
+        assert_eq!(codes(0, 1), failing(Some(Side::Head)));
+        assert_eq!(codes(1, 0), failing(Some(Side::Base)));
+        assert_eq!(codes(1, 2), failing(None));
         assert_eq!(
             kind(("a", exit(0)), ("", End::Signal(6))),
             Some(Kind::Crash {
@@ -271,7 +288,7 @@ mod tests {
                 signal: 11,
             },
             Kind::Sanitizer { side: Side::Head },
-            Kind::ExitCode,
+            Kind::ExitCode { failing: None },
             Kind::MissingOutput {
                 side: Side::Head,
                 channel: Channel::Stdout,

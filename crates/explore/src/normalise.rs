@@ -42,6 +42,27 @@ pub struct Places {
     pub program_names: Vec<String>,
     /// Directories in which they ran.
     pub scratch: Vec<String>,
+    /// Files that they were made from; in messages before a line number.
+    pub sources: Vec<String>,
+}
+
+impl Places {
+    /// Two versions that are a single file each: `old.c:12` of an assertion is `new.c:14` of the same one.
+    pub fn of_files(names: [&str; 2]) -> Places {
+        let file = |name: &str| name.rsplit('/').next().unwrap_or_default().to_owned();
+        let sources = names.map(file);
+        let is_source = |name: &String| {
+            let suffix = name.rsplit_once('.').map_or("", |(_, suffix)| suffix);
+            ["c", "cc", "cpp", "cxx", "c++", "C", "rs"].contains(&suffix)
+        };
+        match sources[0] != sources[1] && sources.iter().all(is_source) {
+            true => Places {
+                sources: sources.into(),
+                ..Places::default()
+            },
+            false => Places::default(),
+        }
+    }
 }
 
 impl Normaliser {
@@ -65,6 +86,10 @@ impl Normaliser {
                 &regex::escape(path.trim_end_matches('/')),
                 "<scratch>",
             ));
+        }
+        for name in &places.sources {
+            let pattern = format!(r"(?-u)(^|[^\w.-]){}(:[0-9]+)", regex::escape(name));
+            rules.push(built_in(&pattern, "$1<source>$2"));
         }
         for name in places.program_names.iter().filter(|name| !name.is_empty()) {
             rules.push(program_name(name));
@@ -181,6 +206,7 @@ mod tests {
         let places = Places {
             program_names: vec!["cut.v1".into(), "cut.v2".into()],
             scratch: vec!["/tmp/work".into(), "/tmp/work/base".into()],
+            ..Places::default()
         };
         Normaliser::new(&places, &[]).unwrap()
     }
@@ -211,6 +237,19 @@ mod tests {
         assert_eq!(text(&n, "value 0x7f"), "value 0x7f");
         assert_eq!(text(&n, "==4711==ERROR"), "==<pid>==ERROR");
         assert_eq!(text(&n, "pid 17, pid=18"), "pid <pid>, pid=<pid>");
+    }
+
+    #[test]
+    fn files_of_the_versions_are_the_same_before_a_line() {
+        let n = Normaliser::new(&Places::of_files(["a/old.c", "new.c"]), &[]).unwrap();
+        assert_eq!(
+            text(&n, "p: old.c:12: main: Assertion `x' failed."),
+            text(&n, "p: new.c:19: main: Assertion `x' failed.")
+        );
+        assert_eq!(text(&n, "reading old.c"), "reading old.c");
+        assert_eq!(text(&n, "very-old.c:1"), "very-old.c:1");
+        let revisions = Places::of_files(["v1.2", "HEAD"]);
+        assert!(revisions.sources.is_empty());
     }
 
     #[test]

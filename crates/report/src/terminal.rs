@@ -206,8 +206,9 @@ fn push_difference(
     if difference.changes.len() > CHANGES_LISTED {
         let more = difference.changes.len() - CHANGES_LISTED;
         text.push_str(&format!(
-            "{INDENT}{} {more} more changed places\n",
-            style.dim("enters")
+            "{INDENT}{} {}\n",
+            style.dim("enters"),
+            wording::plural(more as u64, "more changed place", "more changed places")
         ));
     }
     if let Some(place) = &difference.parting {

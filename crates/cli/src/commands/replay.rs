@@ -58,8 +58,16 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
             replacement: String::new(),
         })
         .collect();
-    let normaliser =
-        Normaliser::new(&Places::default(), &rules).map_err(|error| usage(&error.to_string()))?;
+    let given: Vec<String> = arguments
+        .versions
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    let places = match given.as_slice() {
+        [old, new] => Places::of_files([old, new]),
+        _ => Places::of_files([&case.versions.base.label, &case.versions.head.label]),
+    };
+    let normaliser = Normaliser::new(&places, &rules).map_err(|error| usage(&error.to_string()))?;
     let time = duration("--run-time", &arguments.run_time)?;
     let mut limits = Limits {
         time,

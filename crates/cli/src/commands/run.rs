@@ -68,14 +68,15 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
     )?;
     // Mistakes in the command line are told before anything is built.
     settings.input.shape(false)?;
-    let normaliser = Normaliser::new(&Places::default(), &settings.normalise)
-        .map_err(|error| usage(&error.to_string()))?;
     let said = &settings.said;
     let sides = arguments
         .versions
         .clone()
         .or(said)
         .sides(&settings.source)?;
+    let places = Places::of_files([&sides[0].label, &sides[1].label]);
+    let normaliser =
+        Normaliser::new(&places, &settings.normalise).map_err(|error| usage(&error.to_string()))?;
     let printing = Printing::choose(arguments, said);
     let mut display = Display::new(printing.mode());
     if arguments.list {

@@ -78,6 +78,35 @@ fn two_changes_of_text_are_two_differences() {
     assert_eq!(results["accepted"]["count"], 1);
 }
 
+/// The message of an assertion names the file and the line, and both moved.
+#[test]
+fn an_assertion_that_fails_in_both_versions_is_no_difference() {
+    let text = "#include <assert.h>\n#include <stdio.h>\nint main(void) {\n    assert(getchar() != 'z');\n}\n";
+    let room = Room::new();
+    room.write("old.c", text);
+    room.write("new.c", format!("\n\n{text}"));
+    room.write("seed", "z");
+    let arguments = [
+        "run", "old.c", "new.c", "--stdin", "1", "--seed", "seed", "--jobs", "1",
+    ];
+    let said = room.changeling(&arguments);
+    assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
+}
+
+/// A failure that is new and one that is gone are two things, though the paths part in the same place.
+#[test]
+fn a_new_failure_does_not_hide_one_that_is_gone() {
+    let text = "#include <stdio.h>\nint main(void) {\n    if (getchar() == 'a') {\n        puts(\"no\");\n        return 3;\n    }\n    return 0;\n}\n";
+    let room = Room::new();
+    room.write("old.c", text);
+    room.write("new.c", text.replace("'a'", "'b'"));
+    let said = room.changeling(&["run", "old.c", "new.c", "--stdin", "1", "--jobs", "1"]);
+    assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+    for title in ["exit 0 becomes exit 3", "exit 3 becomes exit 0"] {
+        assert!(said.stdout.contains(title), "{}", said.stdout);
+    }
+}
+
 /// "53" with `x` needs two steps at once to become "55": another input of the group is shorter.
 #[test]
 fn the_shortest_input_of_a_group_is_shown_and_runs_are_counted_once() {
