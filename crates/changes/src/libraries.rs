@@ -2,7 +2,7 @@
 //! instance of one comes from what it was made for: the change is where it is used.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use changeling_program::{
     Callee, Constant, FileId, Function, FunctionId, Global, GlobalId, Instruction, Program, Value,
@@ -23,7 +23,10 @@ impl Libraries {
     pub fn new(base: &Program, head: &Program, sources: &Sources) -> Libraries {
         let of = |own: &Program, texts: &dyn Fn(FileId) -> bool, other: &Program| {
             let paths: HashSet<PathBuf> = other.files.iter().map(|file| file.path()).collect();
-            let roots: HashSet<PathBuf> = paths.iter().filter_map(compiler_root).collect();
+            let roots: HashSet<PathBuf> = paths
+                .iter()
+                .filter_map(|path| compiler_root(path))
+                .collect();
             let shared = own.files.iter().enumerate().map(|(number, file)| {
                 let path = file.path();
                 let known = paths.contains(&path)
@@ -56,7 +59,7 @@ impl Libraries {
 }
 
 /// `/rustc/HASH` of a file of Rust's own library: what one version uses of it, the other has, too.
-fn compiler_root(path: &PathBuf) -> Option<PathBuf> {
+fn compiler_root(path: &Path) -> Option<PathBuf> {
     let root: PathBuf = path.components().take(3).collect();
     root.starts_with("/rustc").then_some(root)
 }
