@@ -11,6 +11,8 @@ from manifest import Pair
 from tool import CACHE, seed_options
 
 LONGEST_TEXT = 90
+# Enough for the count, which is taken in one of sixteen runs.
+BRANCH_RUNS = 100
 
 
 def row(*cells):
@@ -75,6 +77,42 @@ def trace(tool, programs, options):
         )
     print(f"\n{good} of {total} programs are transparent on all seeds")
     return good == total
+
+
+def branches(tool, programs, options):
+    """How many of the branches that runs came by did not depend on the input, in a short search of the last pair."""
+    head("program", "language", "pair", "input", "runs", "branches in a run", "on the input", "untainted")
+    rows = []
+    for program in (program for program in programs if program.pairs):
+        pair = program.pairs[-1]
+        extra = ["--runs", str(BRANCH_RUNS)]
+        results, *_ = tool.search(pair, pair.base, pair.head, options.time, lambda difference: False, extra)
+        stats = results["stats"]
+        counts = stats.get("branches", {"runs": 0})
+        if not counts["runs"]:
+            row(program.name, program.language, pair.name, "", "", "", "", results.get("error", "not counted"))
+            continue
+        untainted = 1 - counts["symbolic"] / max(counts["executed"], 1)
+        rows.append(untainted)
+        row(
+            program.name,
+            program.language,
+            f"{pair.base.name} → {pair.head.name}",
+            f"{symbolic_bytes(pair.inputs)} bytes",
+            stats["runs"],
+            f"{counts['executed'] / counts['runs']:.0f}",
+            f"{counts['symbolic'] / counts['runs']:.0f}",
+            f"{untainted:.1%}",
+        )
+    if rows:
+        most = sum(untainted >= 0.9 for untainted in rows)
+        print(f"\nmedian {statistics.median(rows):.1%}; 90 % or more in {most} of {len(rows)} programs")
+    return True
+
+
+def symbolic_bytes(inputs):
+    """How much of the input a search ranges over."""
+    return sum(data.get("stdin", 0) + data.get("sym-arg", 0) + data.get("size", 0) for data in inputs)
 
 
 def share(part, whole):

@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use changeling_program::{BlockId, FunctionId, Instruction, Operation, Program, Site, Value};
 
 use crate::keys::{Body, Keys};
+use crate::libraries::Apart;
 use crate::sequence::matching;
 
 /// A difference between matched functions.
@@ -40,8 +41,13 @@ pub struct Alignment {
     pub edits: Vec<(Edit, u32)>,
 }
 
-pub fn align(base: &Keys<'_>, head: &Keys<'_>, functions: (FunctionId, FunctionId)) -> Alignment {
-    let mut aligner = Aligner::new(base, head, functions);
+pub fn align(
+    base: &Keys<'_>,
+    head: &Keys<'_>,
+    functions: (FunctionId, FunctionId),
+    apart: &Apart,
+) -> Alignment {
+    let mut aligner = Aligner::new(base, head, functions, apart);
     aligner.pair_sequences();
     aligner.pair_operands();
     let mut pairs: Vec<(Site, Site)> = aligner.pairs().collect();
@@ -55,6 +61,7 @@ pub fn align(base: &Keys<'_>, head: &Keys<'_>, functions: (FunctionId, FunctionI
 struct Aligner<'a, 'p> {
     base: Version<'a, 'p>,
     head: Version<'a, 'p>,
+    apart: &'a Apart,
     /// Parameters that moved: base's number to head's.
     parameters: HashMap<u32, u32>,
     to_head: Vec<Option<usize>>,
@@ -98,7 +105,12 @@ impl<'p> Version<'_, 'p> {
 }
 
 impl<'a, 'p> Aligner<'a, 'p> {
-    fn new(base: &'a Keys<'p>, head: &'a Keys<'p>, functions: (FunctionId, FunctionId)) -> Self {
+    fn new(
+        base: &'a Keys<'p>,
+        head: &'a Keys<'p>,
+        functions: (FunctionId, FunctionId),
+        apart: &'a Apart,
+    ) -> Self {
         let version = |keys: &'a Keys<'p>, function| Version {
             keys,
             first: keys.program.function(function).first_site.0,
@@ -107,6 +119,7 @@ impl<'a, 'p> Aligner<'a, 'p> {
         let base_version = version(base, functions.0);
         let head_version = version(head, functions.1);
         Aligner {
+            apart,
             parameters: match_parameters(base, head, functions),
             to_head: vec![None; base_version.len()],
             to_base: vec![None; head_version.len()],
@@ -262,7 +275,9 @@ impl<'a, 'p> Aligner<'a, 'p> {
 
     fn is_same(&self, i: usize, j: usize, blocks: &BlockMap) -> bool {
         let (a, b) = (self.base.instruction(i), self.head.instruction(j));
-        if self.base.keys.detail(a) != self.head.keys.detail(b) {
+        if self.base.keys.detail(a) != self.head.keys.detail(b)
+            || self.apart.is_used_by(self.base.keys.program, a)
+        {
             return false;
         }
         if let (Operation::Phi { incoming: left }, Operation::Phi { incoming: right }) =

@@ -60,8 +60,10 @@ pub fn assign_hunks(pair: &Pair<'_>, edits: &[(Edit, u32)]) -> Vec<Vec<HunkId>> 
     let (base, head) = pair.functions;
     let base_hunks = pair.text.hunks_in(Which::Base, pair.base, base);
     let head_hunks = pair.text.hunks_in(Which::Head, pair.head, head);
+    let any_known = hunks.iter().any(|own| !own.is_empty());
     for (n, &(edit, run)) in edits.iter().enumerate() {
-        if !hunks[n].is_empty() {
+        let placeless = || any_known && places(pair, edit).is_empty();
+        if !hunks[n].is_empty() || !by_run.contains_key(&run) && placeless() {
             continue;
         }
         let near = |which: Which, line: u32| {
@@ -93,8 +95,44 @@ pub fn assign_hunks(pair: &Pair<'_>, edits: &[(Edit, u32)]) -> Vec<Vec<HunkId>> 
         let found = found.or_else(closest).or_else(any);
         hunks[n].extend(found.or_else(|| pair.text.only_outer_hunk()));
     }
+    assign_placeless(pair, edits, &mut hunks);
     assign_alike(pair, edits, &mut hunks);
     hunks
+}
+
+/// What stands at no line goes with the line that declares its variable: room for one that is new, one of another
+/// type. The rest, such as what a function returns in the end, goes with the closest edit that has a hunk.
+fn assign_placeless(pair: &Pair<'_>, edits: &[(Edit, u32)], hunks: &mut [Vec<HunkId>]) {
+    let placeless = |n: &usize| places(pair, edits[*n].0).is_empty();
+    let unknown = (0..edits.len()).filter(|&n| hunks[n].is_empty());
+    let unknown: Vec<usize> = unknown.filter(placeless).collect();
+    for &n in &unknown {
+        hunks[n].extend(declaring(pair, edits[n].0));
+    }
+    let known: Vec<usize> = (0..edits.len()).filter(|&n| !hunks[n].is_empty()).collect();
+    for n in unknown.into_iter().filter(|n| !known.contains(n)) {
+        let closest = known.iter().min_by_key(|other| other.abs_diff(n));
+        let hunk = closest.and_then(|&other| hunks[other].first().copied());
+        hunks[n].extend(hunk);
+    }
+}
+
+/// The hunk that declares the variable which an instruction is the value or the room of.
+fn declaring(pair: &Pair<'_>, edit: Edit) -> Option<HunkId> {
+    let sides = [(Which::Head, edit.head()), (Which::Base, edit.base())];
+    sides.into_iter().find_map(|(which, site)| {
+        let (program, function) = pair.side(which);
+        let value = Value::Result(site?);
+        let file = program.function(function).place?.file;
+        let known = debug_values(program, program.function(function).sites()).iter();
+        let mut own = known.filter(|known| known.value == value);
+        own.find_map(|known| {
+            let variable = &program.variables[known.variable.index()];
+            let line = variable.line;
+            let declared = (variable.function == function).then_some(Place { file, line })?;
+            pair.text.hunk_at(which, declared)
+        })
+    })
 }
 
 /// Whether a branch was altered that both versions have. Names on its line say nothing about that: what it
@@ -299,29 +337,46 @@ fn assigned(pair: &Pair<'_>, edit: Edit, unexplained: bool) -> Vec<(Which, Place
     let mut places = Vec::new();
     for &value in &left {
         if !right.iter().any(|&other| same(value, other)) {
-            places.extend(assigning(pair, Which::Base, value, unexplained));
+            places.extend(assigning(
+                pair,
+                Which::Base,
+                edit.base(),
+                value,
+                unexplained,
+            ));
         }
     }
     for &value in &right {
         if !left.iter().any(|&other| same(other, value)) {
-            places.extend(assigning(pair, Which::Head, value, unexplained));
+            places.extend(assigning(
+                pair,
+                Which::Head,
+                edit.head(),
+                value,
+                unexplained,
+            ));
         }
     }
     places
 }
 
-/// Lines of the function that assign the value to a variable.
+/// Lines of the function that assign the value to a variable. What another variable gets later brings nothing to
+/// where the value is used; but ways that join may come from further down.
 fn assigning<'a>(
     pair: &'a Pair<'_>,
     which: Which,
+    user: Option<Site>,
     value: Value,
     constants: bool,
 ) -> impl Iterator<Item = (Which, Place)> + 'a {
     let (program, function) = pair.side(which);
     let wanted = constants || !matches!(value, Value::Constant(_));
+    let joined = user.is_some_and(|site| is_joined(&program.instruction(site).operation));
+    let before = user.filter(|_| !joined);
     debug_values(program, program.function(function).sites())
         .iter()
         .filter(move |known| wanted && known.value == value)
+        .filter(move |known| before.is_none_or(|user| known.before <= user))
         .filter_map(move |known| pair.text.assignment(which, program, known))
         .map(move |place| (which, place))
 }

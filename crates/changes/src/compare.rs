@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
-use changeling_program::{FunctionId, Linkage, Place, Program, Site};
+use changeling_program::{FileId, FunctionId, Linkage, Place, Program, Site};
 
 use crate::alignment::align;
 use crate::functions::{Match, match_functions};
 use crate::globals::{GlobalChange, changed_globals};
 use crate::grouping::{Pair, changes, lines};
 use crate::keys::Keys;
+use crate::libraries::{Apart, Libraries, is_closed};
 use crate::source::{Text, Which};
 use crate::{
     Change, ChangeId, ChangeKind, ChangeSet, FunctionMatch, Lines, Side, SiteMap, Sources, Subject,
@@ -16,11 +17,14 @@ use crate::{
 
 /// What changed from base to head. With the sources, changes know their hunks.
 pub fn compare(base: &Program, head: &Program, sources: &Sources) -> ChangeSet {
-    let matches = match_functions(base, head);
+    let libraries = Libraries::new(base, head, sources);
+    let matches = match_functions(base, head, &libraries);
     let text = Text::new(base, head, sources, &matches);
-    let (base_names, head_names) = common_names(&matches);
+    let (base_names, head_names) = names(base, head, &matches);
     let base_keys = Keys::new(base, &base_names);
     let head_keys = Keys::new(head, &head_names);
+    let apart = apart(&base_keys, &head_keys, &matches, (&libraries, sources));
+    let is_closed = |pair: &Match| is_closed_pair((base, head), pair, &libraries);
     let mut set = ChangeSet {
         format: ChangeSet::FORMAT,
         sites: SiteMap::new(base, head),
@@ -32,11 +36,13 @@ pub fn compare(base: &Program, head: &Program, sources: &Sources) -> ChangeSet {
             base.function(pair.base).is_defined() && head.function(pair.head).is_defined();
         let mut unchanged = true;
         if defined {
-            let alignment = align(&base_keys, &head_keys, functions);
+            let alignment = align(&base_keys, &head_keys, functions, &apart);
             for &(left, right) in &alignment.pairs {
                 set.sites.insert(left, right);
             }
-            unchanged = alignment.edits.is_empty();
+            let closed = is_closed(pair);
+            unchanged = closed || alignment.edits.is_empty();
+            let of_library = closed || apart.has(pair.base);
             let pair = Pair {
                 base,
                 head,
@@ -44,7 +50,9 @@ pub fn compare(base: &Program, head: &Program, sources: &Sources) -> ChangeSet {
                 text: &text,
                 sites: &set.sites,
             };
-            set.changes.extend(changes(&pair, &alignment));
+            if !of_library {
+                set.changes.extend(changes(&pair, &alignment));
+            }
         }
         let (base, head, reason) = (pair.base, pair.head, pair.reason);
         set.functions.push(FunctionMatch {
@@ -67,7 +75,9 @@ pub fn compare(base: &Program, head: &Program, sources: &Sources) -> ChangeSet {
         for &function in functions {
             // What is compiled only if something uses it says nothing by being there.
             let on_demand = program.function(function).linkage != Linkage::External;
-            if on_demand && text.is_in_both(which, [base, head], function) {
+            let known = libraries.has(which, function)
+                || on_demand && text.is_in_both(which, function, program);
+            if known {
                 set.demanded[which as usize].push(function);
             }
             let hunks = text.hunks_in(which, program, function);
@@ -91,19 +101,66 @@ fn order(change: &Change) -> (Option<(u32, u32)>, Option<Site>, Option<Site>) {
     (place, first(&change.head), first(&change.base))
 }
 
-/// Matched functions go by one name in both versions.
-fn common_names(matches: &[Match]) -> (HashMap<FunctionId, String>, HashMap<FunctionId, String>) {
-    let name = |n: usize| format!("\0pair {n}");
-    let base = matches
-        .iter()
-        .enumerate()
-        .map(|(n, pair)| (pair.base, name(n)))
-        .collect();
-    let head = matches
-        .iter()
-        .enumerate()
-        .map(|(n, pair)| (pair.head, name(n)))
-        .collect();
+/// Functions of libraries whose code differs, though nothing of it is in a source of the versions.
+fn apart(
+    base: &Keys<'_>,
+    head: &Keys<'_>,
+    matches: &[Match],
+    (libraries, sources): (&Libraries, &Sources),
+) -> Apart {
+    let of_library = |id| libraries.has(Which::Base, id);
+    let none = Apart::default();
+    let differs = |pair: &&Match| {
+        let defined = base.program.function(pair.base).is_defined()
+            && head.program.function(pair.head).is_defined();
+        let of_both = of_library(pair.base) && libraries.has(Which::Head, pair.head);
+        let closed = is_closed_pair((base.program, head.program), pair, libraries);
+        if !defined || !of_both || closed {
+            return false;
+        }
+        let edits = align(base, head, (pair.base, pair.head), &none).edits;
+        let own = |site: Option<Site>, program: &Program, texts: &HashMap<FileId, String>| {
+            let place = site.and_then(|site| program.place(site));
+            place.is_some_and(|place| texts.contains_key(&place.file))
+        };
+        !edits.is_empty()
+            && !edits.iter().any(|(edit, _)| {
+                own(edit.base(), base.program, &sources.base)
+                    || own(edit.head(), head.program, &sources.head)
+            })
+    };
+    let differing = matches.iter().filter(differs).map(|pair| pair.base);
+    let open = |id| of_library(id) && !is_closed(base.program.function(id));
+    Apart::new(base.program, differing.collect(), open)
+}
+
+/// Whether both are one function of a library that depends on nothing of the program.
+fn is_closed_pair(programs: (&Program, &Program), pair: &Match, libraries: &Libraries) -> bool {
+    let base = programs.0.function(pair.base);
+    let head = programs.1.function(pair.head);
+    base.instance == head.instance
+        && libraries.has(Which::Base, pair.base)
+        && libraries.has(Which::Head, pair.head)
+        && is_closed(base)
+        && is_closed(head)
+}
+
+/// Matched functions go by one name in both versions, others by none that the other version has.
+fn names(
+    base: &Program,
+    head: &Program,
+    matches: &[Match],
+) -> (HashMap<FunctionId, String>, HashMap<FunctionId, String>) {
+    let alone = |program: &Program, version: &str| -> HashMap<FunctionId, String> {
+        let all = program.function_ids();
+        all.map(|id| (id, format!("\0{version} {}", id.index())))
+            .collect()
+    };
+    let (mut base, mut head) = (alone(base, "base"), alone(head, "head"));
+    for (n, pair) in matches.iter().enumerate() {
+        base.insert(pair.base, format!("\0pair {n}"));
+        head.insert(pair.head, format!("\0pair {n}"));
+    }
     (base, head)
 }
 

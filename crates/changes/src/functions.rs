@@ -7,6 +7,8 @@ use changeling_program::{Callee, FunctionId, Program};
 
 use crate::Reason;
 use crate::keys::{Keys, function_name, hash};
+use crate::libraries::Libraries;
+use crate::source::Which;
 
 /// Bodies share this part of their instructions to count as one function renamed.
 const SIMILAR: f64 = 0.6;
@@ -22,10 +24,10 @@ pub struct Match {
 }
 
 /// Also declared functions are matched, so that calls of them correspond.
-pub fn match_functions(base: &Program, head: &Program) -> Vec<Match> {
+pub fn match_functions(base: &Program, head: &Program, libraries: &Libraries) -> Vec<Match> {
     let none = HashMap::new();
-    let base = Version::new(Keys::new(base, &none));
-    let head = Version::new(Keys::new(head, &none));
+    let base = Version::new(Keys::new(base, &none), |id| libraries.has(Which::Base, id));
+    let head = Version::new(Keys::new(head, &none), |id| libraries.has(Which::Head, id));
     let mut matcher = Matcher {
         base_free: vec![true; base.functions.len()],
         head_free: vec![true; head.functions.len()],
@@ -33,8 +35,20 @@ pub fn match_functions(base: &Program, head: &Program) -> Vec<Match> {
         base,
         head,
     };
+    // Of a function that is in several units there may be a copy in each, of a generic one for each
+    // kind of things it is used for.
+    let copies: [KeyOf; 5] = [
+        |c| Some(hash(&(c.copy(), c.signature, &c.file, c.body, c.callers))),
+        |c| Some(hash(&(c.copy(), c.signature, &c.file, c.body))),
+        |c| Some(hash(&(c.copy(), c.signature, c.body))),
+        |c| Some(hash(&(c.copy(), c.signature, &c.file))),
+        |c| Some(hash(&(c.copy(), c.signature))),
+    ];
+    for key in copies {
+        matcher.pair_by(key, Reason::Name);
+    }
+    matcher.pair_by(|c| Some(hash(&c.copy())), Reason::NameOnly);
     let rounds: [(KeyOf, Reason); 6] = [
-        // Of a function that is in several units there may be a copy in each.
         (
             |c| Some(hash(&(&c.name, c.signature, &c.file, c.body, c.callers))),
             Reason::Name,
@@ -47,12 +61,13 @@ pub fn match_functions(base: &Program, head: &Program) -> Vec<Match> {
             |c| Some(hash(&(&c.name, c.signature, c.body))),
             Reason::Name,
         ),
+        // One of a library that was made for other things is another function.
         (
-            |c| Some(hash(&(&c.name, c.signature, &c.file))),
+            |c| c.own(hash(&(&c.name, c.signature, &c.file))),
             Reason::Name,
         ),
-        (|c| Some(hash(&(&c.name, c.signature))), Reason::Name),
-        (|c| Some(hash(&c.name)), Reason::NameOnly),
+        (|c| c.own(hash(&(&c.name, c.signature))), Reason::Name),
+        (|c| c.own(hash(&c.name)), Reason::NameOnly),
     ];
     for (key, reason) in rounds {
         matcher.pair_by(key, reason);
@@ -66,7 +81,8 @@ pub fn match_functions(base: &Program, head: &Program) -> Vec<Match> {
 /// A body under another name; unique among the unmatched or too large for
 /// chance.
 fn equal_bodies(card: &Card) -> Option<u64> {
-    (card.size >= 2).then(|| hash(&("body", card.signature, card.anonymous)))
+    let key = (card.size >= 2).then(|| hash(&("body", card.signature, card.anonymous)));
+    key.and_then(|key| card.own(key))
 }
 
 /// What functions are compared by; `None` leaves one out.
@@ -75,6 +91,10 @@ type KeyOf = fn(&Card) -> Option<u64>;
 /// What is known about a function without comparing it.
 struct Card {
     name: String,
+    /// What the function was made for.
+    instance: String,
+    /// Of a library that both versions know: nobody renamed it.
+    of_library: bool,
     signature: u64,
     file: String,
     /// Hash of the body; 0 for declarations.
@@ -88,18 +108,32 @@ struct Card {
     bag: Vec<u64>,
 }
 
+impl Card {
+    fn copy(&self) -> (&str, &str) {
+        (&self.name, &self.instance)
+    }
+
+    /// The key, if the function is no library's.
+    fn own(&self, key: u64) -> Option<u64> {
+        (!self.of_library).then_some(key)
+    }
+}
+
 struct Version {
     functions: Vec<Card>,
 }
 
 impl Version {
-    fn new(keys: Keys<'_>) -> Version {
+    fn new(keys: Keys<'_>, of_library: impl Fn(FunctionId) -> bool) -> Version {
         let callers = callers(keys.program);
         let functions = keys
             .program
             .function_ids()
             .zip(callers)
-            .map(|(id, callers)| card(&keys, id, callers))
+            .map(|(id, callers)| Card {
+                of_library: of_library(id),
+                ..card(&keys, id, callers)
+            })
             .collect();
         Version { functions }
     }
@@ -143,6 +177,8 @@ fn card(keys: &Keys<'_>, id: FunctionId, callers: u64) -> Card {
     bag.sort_unstable();
     Card {
         name: function_name(keys.program, id),
+        instance: function.instance.clone(),
+        of_library: false,
         signature: keys.ty(function.signature),
         file: function
             .place
@@ -195,7 +231,8 @@ impl Matcher {
     fn pair_similar(&mut self) {
         let telling = |version: &Version, free: &[bool]| -> Vec<usize> {
             (0..free.len())
-                .filter(|&n| free[n] && version.functions[n].size >= TELLING)
+                .filter(|&n| free[n] && !version.functions[n].of_library)
+                .filter(|&n| version.functions[n].size >= TELLING)
                 .collect()
         };
         let left = telling(&self.base, &self.base_free);
@@ -295,7 +332,8 @@ mod tests {
     #[test]
     fn of_several_copies_those_with_the_same_callers_correspond() {
         let (base, head) = (program(&["parse", "print"]), program(&["print"]));
-        let matches = match_functions(&base, &head);
+        let libraries = Libraries::new(&base, &head, &Default::default());
+        let matches = match_functions(&base, &head, &libraries);
         let names = |program: &Program, id: FunctionId| program.function(id).symbol.clone();
         let mut pairs: Vec<(String, String)> = matches
             .iter()

@@ -17,6 +17,7 @@ mod globals;
 mod grouping;
 mod hints;
 mod keys;
+mod libraries;
 mod macros;
 pub mod quiet;
 mod records;

@@ -59,31 +59,45 @@ impl Text {
                 right,
                 &text.head.lines[&right],
             );
-            let parts = found.into_iter();
-            let parts = parts.flat_map(|(base, head)| text.split(base, head));
-            for (base_lines, head_lines) in parts.collect::<Vec<_>>() {
-                let id = HunkId(text.hunks.len() as u32);
-                text.hunks.push(Hunk {
-                    base: base_lines,
-                    head: head_lines,
-                });
-                if text.is_cosmetic(&text.hunks[id.0 as usize]) {
-                    continue;
-                }
-                text.base
-                    .hunks
-                    .entry(left)
-                    .or_default()
-                    .push((base_lines, id));
-                text.head
-                    .hunks
-                    .entry(right)
-                    .or_default()
-                    .push((head_lines, id));
+            for (base, head) in found {
+                text.add(&text.split(base, head));
             }
         }
         text.find_names(base, head, matches);
         text
+    }
+
+    /// The parts of one difference. Braces that were left over are not told apart from the part that they close.
+    fn add(&mut self, parts: &[(Lines, Lines)]) {
+        let first = self.hunks.len() as u32;
+        let hunks = parts.iter().map(|&(base, head)| Hunk { base, head });
+        self.hunks.extend(hunks);
+        let id = |part: usize| HunkId(first + part as u32);
+        let hunk = |part: usize| &self.hunks[id(part).0 as usize];
+        let mut found: Vec<(usize, HunkId)> = Vec::new();
+        for part in (0..parts.len()).filter(|&part| !self.is_cosmetic(hunk(part))) {
+            let says = |other: &usize| {
+                !self.is_cosmetic(hunk(*other)) && !self.has_only_braces(hunk(*other))
+            };
+            let opened = || (0..part).rev().find(says);
+            let own = match self.has_only_braces(hunk(part)) {
+                true => opened().unwrap_or(part),
+                false => part,
+            };
+            found.push((part, id(own)));
+        }
+        for (part, id) in found {
+            let (base, head) = parts[part];
+            let (left, right) = (&mut self.base.hunks, &mut self.head.hunks);
+            left.entry(base.file).or_default().push((base, id));
+            right.entry(head.file).or_default().push((head, id));
+        }
+    }
+
+    fn has_only_braces(&self, hunk: &Hunk) -> bool {
+        let codes = [self.base.code_in(hunk.base), self.head.code_in(hunk.head)];
+        let brace = |token: &String| token == "{" || token == "}";
+        codes.iter().all(|code| tokens(code).iter().all(brace))
     }
 
     /// A difference in parts, so that lines which only got another comment or indentation are apart
@@ -345,21 +359,13 @@ impl Text {
             .collect()
     }
 
-    /// Whether the text of a function is in both versions, or in a file of a library that both know.
-    pub fn is_in_both(&self, which: Which, programs: [&Program; 2], function: FunctionId) -> bool {
-        let [own, other] = match which {
-            Which::Base => programs,
-            Which::Head => [programs[1], programs[0]],
-        };
-        let Some((file, ..)) = self.extent(which, own, function) else {
+    /// Whether the text of a function is in both versions.
+    pub fn is_in_both(&self, which: Which, function: FunctionId, program: &Program) -> bool {
+        let Some((file, ..)) = self.extent(which, program, function) else {
             return false;
         };
-        if self.compared[which as usize].contains(&file) {
-            return self.hunks_in(which, own, function).is_empty();
-        }
-        let path = own.file(file).path();
-        let known = || other.files.iter().any(|file| file.path() == path);
-        !self.version(which).lines.contains_key(&file) && known()
+        self.compared[which as usize].contains(&file)
+            && self.hunks_in(which, program, function).is_empty()
     }
 
     /// Where a variable got its value. Compilers keep no line of an assignment

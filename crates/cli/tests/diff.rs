@@ -314,3 +314,53 @@ int main(int argc, char **argv) {
     assert!(out.contains("added function half"), "{out}");
     assert!(!out.contains("only, no change"), "{out}");
 }
+
+/// Functions of Rust's library are made anew for other types. The change is what asks for them.
+#[test]
+fn instances_of_a_library_are_no_change() {
+    let room = tempfile::tempdir().expect("a room");
+    let room = room.path();
+    let old = "\
+use std::io::Read;
+
+struct Word {
+    wild: bool,
+}
+
+fn main() {
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).unwrap();
+    let mut words = Vec::new();
+    for c in text.chars() {
+        words.push(Word { wild: c == '*' });
+    }
+    println!(\"{}\", words.iter().filter(|word| word.wild).count());
+}
+";
+    let new = old
+        .replace("    wild: bool,\n", "    wild: bool,\n    place: usize,\n")
+        .replace("wild: c == '*'", "wild: c == '*', place: words.len()")
+        .replace("word.wild)", "word.wild && word.place > 1)");
+    write(room, "old.rs", old);
+    write(room, "new.rs", &new);
+    let (code, out, err) = run(room, &["diff", "old.rs", "new.rs", "--json"]);
+    assert_eq!(code, Some(1), "{err}");
+    let report: Value = serde_json::from_str(&out).unwrap();
+    let changes = report["changes"].as_array().unwrap();
+    for change in changes {
+        let sides = ["base", "head"].map(|side| change[side]["file"].as_str().unwrap_or_default());
+        assert!(
+            sides.iter().all(|file| !file.contains("library")),
+            "{change}"
+        );
+        assert!(sides.iter().any(|file| file.ends_with(".rs")), "{change}");
+    }
+    let lines = |change: &Value| change["head"]["first"].as_u64();
+    for wanted in [13, 15] {
+        assert!(
+            changes.iter().any(|change| lines(change) == Some(wanted)),
+            "{wanted} {changes:#?}"
+        );
+    }
+    assert!(report["renamed"].as_array().unwrap().is_empty(), "{report}");
+}

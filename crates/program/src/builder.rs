@@ -144,6 +144,7 @@ impl Builder {
         self.program.functions.push(Function {
             symbol: name.into(),
             name: name.into(),
+            instance: String::new(),
             linkage: Linkage::External,
             signature,
             parameters: parameters.collect(),

@@ -26,7 +26,7 @@ pub use model::{
     Block, DebugValue, File, Function, Global, Linkage, Location, Parameter, Place, Program,
     Variable,
 };
-pub use names::{demangle, stable_name};
+pub use names::{demangle, is_rust, stable_name};
 pub use reader::{ReadError, function_names, read, read_bytes, signature};
 pub use signature::{
     FunctionName, Indirection, Member, Qualifier, Record, RecordKind, Scope, Signature,

@@ -33,6 +33,9 @@ pub struct Function {
     pub symbol: String,
     /// For people.
     pub name: String,
+    /// As debug information has it: in Rust with the types that it was made for, which the symbol only has
+    /// as a hash. Empty if unknown.
+    pub instance: String,
     pub linkage: Linkage,
     /// A [`Shape::Function`].
     pub signature: TypeId,

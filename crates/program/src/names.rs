@@ -17,16 +17,21 @@ pub fn demangle(symbol: &str) -> String {
 /// A symbol without the parts that builds and linking make up: hashes of Rust
 /// symbols and the numbers given to local names that clash.
 pub fn stable_name(symbol: &str, local: bool) -> String {
-    if rustc_demangle::try_demangle(symbol).is_ok() {
-        return demangle(symbol);
-    }
     if local && let Some((stem, suffix)) = symbol.rsplit_once('.') {
         let numbered = !suffix.is_empty() && suffix.bytes().all(|byte| byte.is_ascii_digit());
         if numbered && !stem.is_empty() {
             return stable_name(stem, true);
         }
     }
+    if is_rust(symbol) {
+        return demangle(symbol);
+    }
     symbol.to_owned()
+}
+
+/// Whether a function was written in Rust, by its symbol.
+pub fn is_rust(symbol: &str) -> bool {
+    rustc_demangle::try_demangle(symbol).is_ok()
 }
 
 #[cfg(test)]
@@ -54,6 +59,10 @@ mod tests {
         assert_eq!(stable_name("helper.12.3", true), "helper");
         assert_eq!(stable_name("helper.12", false), "helper.12");
         assert_eq!(stable_name(".str.4", true), ".str");
+        assert_eq!(
+            stable_name("_ZN1a1f17h0123456789abcdefE.7", true),
+            stable_name("_ZN1a1f17hfedcba9876543210E.12", true)
+        );
         assert_eq!(stable_name("_ZN3foo3barEi", false), "_ZN3foo3barEi");
     }
 }

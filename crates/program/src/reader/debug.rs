@@ -82,6 +82,12 @@ impl<'m> Reader<'m> {
         (line != 0).then_some(Place { file, line })
     }
 
+    pub(super) fn subprogram_name(&self, subprogram: llvm::Metadata<'m>) -> Option<String> {
+        // Operands: file, scope, name, …
+        let operands = self.source.operands(subprogram);
+        operands.get(2).copied().flatten()?.metadata_text()
+    }
+
     pub(super) fn variable_place(&mut self, variable: llvm::Metadata<'m>) -> Option<Place> {
         let file = self.file(Some(variable.variable_file()?));
         let line = variable.variable_line();

@@ -216,9 +216,12 @@ impl<'m> Reader<'m> {
             });
         let parameters = parameters.collect();
         let has = |name| function.has_attribute(AttributePlace::Function, name);
+        let subprogram = function.subprogram();
+        let instance = subprogram.and_then(|subprogram| self.subprogram_name(subprogram));
         Function {
             name: demangle(&symbol),
             symbol,
+            instance: instance.unwrap_or_default(),
             linkage: function.linkage(),
             signature,
             parameters,
@@ -226,9 +229,7 @@ impl<'m> Reader<'m> {
             block_count: 0,
             first_site: Site::FIRST,
             site_count: 0,
-            place: function
-                .subprogram()
-                .and_then(|subprogram| self.subprogram_place(subprogram)),
+            place: subprogram.and_then(|subprogram| self.subprogram_place(subprogram)),
             no_return: has("noreturn"),
             no_unwind: has("nounwind"),
         }

@@ -1,0 +1,93 @@
+//! Which part of a textual difference a change is put down to.
+
+mod common;
+
+use common::Pair;
+
+fn places(pair: &Pair) -> Vec<((u32, u32), (u32, u32))> {
+    let changes = pair.set.changes.iter();
+    changes
+        .map(|change| (pair.base_lines(change), pair.head_lines(change)))
+        .collect()
+}
+
+#[test]
+fn a_brace_goes_with_what_it_closes() {
+    let base = "\
+#include <stdio.h>
+int main(int argc, char **argv) {
+  long value = 0;
+  if (sscanf(argv[1], \"%ld\", &value) == 1) {
+    printf(\"%ld\\n\", value);
+    return 1;
+  }
+  return 0;
+}
+";
+    let head = "\
+#include <stdio.h>
+int main(int argc, char **argv) {
+  if (argc > 2) {
+    puts(\"many\");
+  }
+  else {
+    long value = 0;
+    if (sscanf(argv[1], \"%ld\", &value) == 1) {
+      printf(\"%ld\\n\", value);
+      return 1;
+    }
+  }
+  return 0;
+}
+";
+    let pair = Pair::new(base, head);
+    assert_eq!(places(&pair), [((3, 0), (3, 4))]);
+}
+
+#[test]
+fn a_brace_alone_may_be_the_change() {
+    let base = "\
+#include <stdio.h>
+int main(int argc, char **argv) {
+  if (argc > 2) {
+    puts(\"many\");
+    puts(\"arguments\");
+  }
+  return 0;
+}
+";
+    let head = base.replace(
+        "    puts(\"arguments\");\n  }\n",
+        "  }\n    puts(\"arguments\");\n",
+    );
+    let pair = Pair::new(base, &head);
+    assert!(!pair.set.changes.is_empty());
+    assert!(
+        pair.set.changes.iter().all(|change| change.hunk.is_some()),
+        "{:#?}",
+        pair.set.changes
+    );
+}
+
+#[test]
+fn a_name_that_a_value_gets_later_is_no_change() {
+    let base = "\
+#include <stdio.h>
+#include <stdlib.h>
+long fits(long value);
+int main(int argc, char **argv) {
+  const long length = ftell(stdin);
+  if (!fits(length))
+    return 1;
+  puts(\"fits\");
+  const size_t size = length;
+  char *buffer = malloc(size + 1);
+  return buffer == 0;
+}
+";
+    let head = base
+        .replace("!fits(length)", "length >= 7000")
+        .replace("size = length", "size = (size_t)length");
+    let pair = Pair::new(base, &head);
+    assert_eq!(places(&pair), [((6, 1), (6, 1))]);
+}
