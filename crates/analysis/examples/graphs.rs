@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use changeling_analysis::{
     Calls, Control, Distances, Flow, Graphs, Memory, Node, Pointers, Reach, Slicer,
+    without_backtraces,
 };
 use changeling_program::{Callee, Site, read};
 
@@ -26,6 +27,7 @@ fn main() {
         println!("{what:<12} {:>9.3} s", since.elapsed().as_secs_f64())
     };
     step("read", start);
+    let program = without_backtraces(&program, &[]).unwrap_or(program);
     println!(
         "{} functions, {} blocks, {} instructions",
         program.definitions().count(),
@@ -53,7 +55,11 @@ fn main() {
     let since = Instant::now();
     let memory = Memory::new(&program, &graphs.pointers, &graphs.calls);
     step("memory", since);
-    let middle = Site(program.instructions.len() as u32 / 2);
+    let defined = program.definitions();
+    let defined: Vec<Site> = defined
+        .flat_map(|id| program.function(id).sites())
+        .collect();
+    let middle = defined[defined.len() / 2];
     let since = Instant::now();
     let distances = Distances::new(&program, &graphs, &[middle]);
     step("distances", since);

@@ -1,6 +1,7 @@
 //! Graphs over one program: pure functions on plain data.
 
 pub mod access;
+mod backtraces;
 mod bits;
 pub mod calls;
 pub mod control;
@@ -22,6 +23,7 @@ pub mod regions;
 pub mod sequences;
 pub mod slice;
 
+pub use backtraces::without_backtraces;
 pub use calls::Calls;
 pub use control::Control;
 pub use distance::Distances;

@@ -23,9 +23,14 @@ impl Generator<'_> {
             for arrival in arrivals {
                 progress |= self.arrive(arrival);
             }
+            // Many pointers point to the same places.
+            let mut alike: HashSet<(NodeId, NodeId)> = HashSet::new();
             for n in 0..self.copies.len() {
                 let (to, from) = self.copies[n];
-                progress |= self.copy_memory(to, from, &mut copied);
+                let both = (self.solver.contents_of(to), self.solver.contents_of(from));
+                if alike.insert(both) {
+                    progress |= self.copy_memory(to, from, &mut copied);
+                }
             }
             if !progress || stop() {
                 return;

@@ -45,16 +45,28 @@ pub struct Solver {
     copied: Vec<Bits>,
     /// The part of each set that the uses have seen.
     used: Vec<Bits>,
+    /// Nodes of whose set a part may not have gone along the copies yet.
+    uncopied: Vec<bool>,
+    /// Nodes of whose set the uses may not have seen a part yet.
+    unused: Vec<bool>,
     edges: Vec<Vec<NodeId>>,
     uses: Vec<Vec<Use>>,
     /// Contents of what the node points to, once it was used as an address.
     behind: Vec<Option<NodeId>>,
     wants_behind: Vec<bool>,
     changed: bool,
+    /// All nodes there were when cycles were looked for last, in the direction of copies.
+    order: Vec<NodeId>,
+    /// So many nodes there were then.
+    ordered: usize,
+    /// Copies that were added since then, and nodes that were joined.
+    moves: usize,
 }
 
 /// So many nodes are looked at before it is asked whether to go on.
 const OFTEN: usize = 4096;
+/// So many copies and joined nodes are no reason to look for cycles again.
+const FEW_MOVES: usize = 256;
 
 impl Solver {
     /// Nodes from `first_cell` on are cells of memory.
@@ -70,7 +82,12 @@ impl Solver {
             uses: Vec::new(),
             behind: Vec::new(),
             wants_behind: Vec::new(),
+            uncopied: Vec::new(),
+            unused: Vec::new(),
             changed: false,
+            order: Vec::new(),
+            ordered: 0,
+            moves: 0,
         };
         solver.grow(first_cell as usize);
         solver
@@ -88,7 +105,16 @@ impl Solver {
             self.uses.push(Vec::new());
             self.behind.push(None);
             self.wants_behind.push(false);
+            self.uncopied.push(false);
+            self.unused.push(false);
         }
+    }
+
+    /// Something was added to the set of a node.
+    fn grown(&mut self, node: NodeId) {
+        self.uncopied[node.index()] = true;
+        self.unused[node.index()] = true;
+        self.changed = true;
     }
 
     fn find(&mut self, node: NodeId) -> NodeId {
@@ -119,15 +145,20 @@ impl Solver {
         let mut cells: Vec<NodeId> = cells
             .map(|bit| self.cell_of(NodeId(self.first_cell + bit)))
             .collect();
-        cells.sort_unstable();
-        cells.dedup();
+        // Only places that were joined are out of order.
+        if !cells.is_sorted_by(|before, after| before < after) {
+            cells.sort_unstable();
+            cells.dedup();
+        }
         cells
     }
 
     pub fn add(&mut self, node: NodeId, cell: NodeId) {
         let node = self.find(node);
         let bit = self.cell_of(cell).0 - self.first_cell;
-        self.changed |= self.sets[node.index()].set(bit);
+        if self.sets[node.index()].set(bit) {
+            self.grown(node);
+        }
     }
 
     pub fn copy(&mut self, from: NodeId, to: NodeId) {
@@ -137,7 +168,10 @@ impl Solver {
         }
         self.edges[from.index()].push(to);
         let (source, target) = two(&mut self.sets, from, to);
-        self.changed |= target.join(source);
+        if target.join(source) {
+            self.grown(to);
+        }
+        self.moves += 1;
         self.changed = true;
     }
 
@@ -163,6 +197,7 @@ impl Solver {
         }
         // Cells that are there already have not been joined yet.
         self.used[address.index()] = Bits::default();
+        self.unused[address.index()] = true;
         self.changed = true;
         let contents = NodeId(self.leader.len() as u32);
         self.pending(contents);
@@ -178,6 +213,7 @@ impl Solver {
         let node = self.find(node);
         self.uses[node.index()].push(use_);
         self.used[node.index()] = Bits::default();
+        self.unused[node.index()] = true;
         self.changed = true;
     }
 
@@ -191,9 +227,7 @@ impl Solver {
     ) -> Vec<Arrival> {
         let mut arrivals = Vec::new();
         while std::mem::replace(&mut self.changed, false) {
-            for node in self.collapse_cycles() {
-                self.propagate(node);
-            }
+            self.propagate_all();
             for index in 0..self.leader.len() {
                 if index % OFTEN == 0 && stop() {
                     return arrivals;
@@ -207,10 +241,28 @@ impl Solver {
         arrivals
     }
 
+    /// Cycles are looked for again when there may be many new ones: it takes a look at everything.
+    fn propagate_all(&mut self) {
+        if self.order.is_empty() || self.moves > FEW_MOVES + self.order.len() / 64 {
+            self.order = self.collapse_cycles();
+            self.ordered = self.leader.len();
+            self.moves = 0;
+        }
+        let order = std::mem::take(&mut self.order);
+        for &node in &order {
+            self.propagate(node);
+        }
+        self.order = order;
+        for index in self.ordered..self.leader.len() {
+            self.propagate(NodeId(index as u32));
+        }
+    }
+
     fn propagate(&mut self, node: NodeId) {
-        if self.leader[node.index()] != node {
+        if !self.uncopied[node.index()] || self.leader[node.index()] != node {
             return;
         }
+        self.uncopied[node.index()] = false;
         let fresh = self.sets[node.index()].without(&self.copied[node.index()]);
         if fresh.is_empty() {
             return;
@@ -219,8 +271,8 @@ impl Solver {
         for n in 0..self.edges[node.index()].len() {
             let to = self.edges[node.index()][n];
             let to = self.find(to);
-            if to != node {
-                self.changed |= self.sets[to.index()].join(&fresh);
+            if to != node && self.sets[to.index()].join(&fresh) {
+                self.grown(to);
             }
         }
     }
@@ -233,7 +285,8 @@ impl Solver {
         arrivals: &mut Vec<Arrival>,
     ) {
         let idle = self.uses[node.index()].is_empty() && !self.wants_behind[node.index()];
-        if idle {
+        let news = std::mem::replace(&mut self.unused[node.index()], false);
+        if idle || !news {
             return;
         }
         let fresh = self.sets[node.index()].without(&self.used[node.index()]);
@@ -340,6 +393,8 @@ impl Solver {
             let other = std::mem::take(&mut seen[gone.index()]);
             seen[keeper.index()].intersect(&other);
         }
+        self.grown(keeper);
+        self.moves += 1;
         self.wants_behind[keeper.index()] |= self.wants_behind[gone.index()];
         match (
             self.behind[keeper.index()],

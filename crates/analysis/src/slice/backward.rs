@@ -48,18 +48,24 @@ impl<'s, 'p> Backward<'s, 'p> {
         }
     }
 
-    pub fn run(mut self, sites: &[Site]) -> BTreeSet<Site> {
+    /// `None` if it takes more than so many steps.
+    pub fn run(mut self, sites: &[Site], most: usize) -> Option<BTreeSet<Site>> {
         for &site in sites {
             self.reach(Step::Site(site));
         }
+        let mut flows = 0;
         loop {
             while let Some(step) = self.work.pop() {
                 self.expand(step);
             }
             let Some(block) = self.tide.next() else { break };
             self.flow(block);
+            flows += 1;
+            if flows > most || self.seen.len() > most {
+                return None;
+            }
         }
-        self.found
+        Some(self.found)
     }
 
     fn reach(&mut self, step: Step) {

@@ -97,7 +97,13 @@ impl<'p> Slicer<'p> {
 
     /// Everything that can influence the sites, themselves included.
     pub fn backward(&self, sites: &[Site]) -> BTreeSet<Site> {
-        Backward::new(self).run(sites)
+        let slice = Backward::new(self).run(sites, usize::MAX);
+        slice.expect("nothing is too much")
+    }
+
+    /// The same; `None` if it takes more than so many steps.
+    pub fn backward_within(&self, sites: &[Site], most: usize) -> Option<BTreeSet<Site>> {
+        Backward::new(self).run(sites, most)
     }
 
     fn defined_callees(&self, site: Site) -> impl Iterator<Item = FunctionId> + '_ {

@@ -60,32 +60,41 @@ pub struct Outlook {
 
 impl Horizon {
     /// `changed`: the sites of the version that make a difference; `modified`: all that
-    /// were modified; `affected`: all that depends on those; `deciding`: all that rests on them, if
+    /// were modified; `affected`: all that depends on those, if that is known; `deciding`: all that rests on them, if
     /// they only decide.
     pub fn new(
         facts: &Facts<'_>,
         changed: &[Site],
         modified: &[Site],
-        affected: &BTreeSet<Site>,
+        affected: Option<&BTreeSet<Site>>,
         deciding: Option<&[Site]>,
     ) -> Horizon {
         let (program, graphs) = (facts.program, facts.graphs);
         let reach = Reach::new(program, graphs, changed);
         let deciding = deciding.map(|sites| Reach::new(program, graphs, sites));
-        let effects = Effects::new(facts, modified, affected);
+        let effects = affected.map(|affected| Effects::new(facts, modified, affected));
+        let hidden_before = |site: Site| {
+            let effects = effects.as_ref();
+            effects.is_some_and(|effects| effects.are_hidden_before(facts, site))
+        };
+        let affects = |follows: &dyn Fn(&Reach) -> bool| {
+            let effects = effects.as_ref();
+            effects.is_none_or(|effects| follows(&effects.affected))
+        };
         let mut horizon = Horizon::default();
-        for site in program.sites() {
+        let own = program.definitions();
+        for site in own.flat_map(|id| program.function(id).sites()) {
             let instruction = program.instruction(site);
             let before = reach.can_precede(graphs, site);
             if instruction.decides() {
                 let sides = 0..instruction.successors().len();
-                let hidden = effects.are_hidden_before(facts, site);
+                let hidden = hidden_before(site);
                 let after = sides.map(|side| {
                     let changed = reach.can_follow(program, graphs, site, side);
                     let follows = |reach: &Reach| reach.can_follow(program, graphs, site, side);
                     Beyond {
                         changed,
-                        forgets: hidden && !follows(&effects.affected),
+                        forgets: hidden && !affects(&follows),
                         settled: deciding.as_ref().is_some_and(|reach| !follows(reach)),
                     }
                 });
@@ -95,11 +104,11 @@ impl Horizon {
                 let after = reach.can_follow_site(program, graphs, site);
                 if !after {
                     let follows = |reach: &Reach| reach.can_follow_site(program, graphs, site);
-                    let hidden = effects.are_hidden_before(facts, site);
+                    let hidden = hidden_before(site);
                     let outlook = Outlook {
                         before,
                         after,
-                        forgets: hidden && !follows(&effects.affected),
+                        forgets: hidden && !affects(&follows),
                         settled: deciding.as_ref().is_some_and(|reach| !follows(reach)),
                     };
                     horizon.places.insert(site.0, outlook);

@@ -17,7 +17,7 @@ use super::planner::Planner;
 use super::prune::Horizon;
 use super::uses::testing_branches;
 use crate::runner::Side;
-use changeling_analysis::{Graphs, Slicer};
+use changeling_analysis::{Graphs, Slicer, without_backtraces};
 use changeling_changes::{Change, ChangeSet};
 use changeling_program::{BlockId, Operation, Program, Site};
 use changeling_trace::sites::SiteTable;
@@ -59,12 +59,36 @@ const MOST_BLOCKS: usize = 64;
 const MOST_TARGETS: usize = 256;
 
 pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
+    let Some(trimmed) = trimmed(survey) else {
+        return look_at(survey, survey.programs, true);
+    };
+    look_at(survey, trimmed.each_ref(), false)
+}
+
+/// Both programs without what prints backtraces, if there is something of the kind and the changes are elsewhere.
+fn trimmed(survey: &Survey<'_>) -> Option<[Program; 2]> {
+    let pair = Pair {
+        programs: survey.programs,
+        changes: survey.changes,
+    };
+    let [base, head] = Side::BOTH.map(|side| {
+        let mut sites = pair.all_modified(side);
+        if side == Side::Head {
+            sites.extend(&survey.aim);
+        }
+        without_backtraces(survey.programs[side.index()], &sites)
+    });
+    Some([base?, head?])
+}
+
+/// `whole`: these are all of the programs, so what depends on what is known.
+fn look_at(survey: &Survey<'_>, programs: [&Program; 2], whole: bool) -> Result<Surveyed, TooLong> {
     let (mut notes, mut dead_changes) = (Vec::new(), Vec::new());
     let mut sides = Vec::new();
     let mut targets = Vec::new();
     let mut partings = Vec::new();
     let pair = Pair {
-        programs: survey.programs,
+        programs,
         changes: survey.changes,
     };
     let grouped = {
@@ -72,12 +96,12 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
         let blocks = all.map(|change| pair.doing_blocks(change, Side::Head).len());
         blocks.sum::<usize>() > MOST_BLOCKS
     };
-    let [base, head] = at_once(survey.programs, |program| {
+    let [base, head] = at_once(programs, |program| {
         Graphs::unless(program, &|| is_over(survey.deadline)).ok_or(TooLong)
     });
     let graphs = [base?, head?];
     let [base, head] = [0, 1].map(|at| {
-        let (program, table) = (survey.programs[at], survey.sites[at]);
+        let (program, table) = (programs[at], survey.sites[at]);
         Facts::new(program, &graphs[at], table, survey.deadline)
     });
     let facts = [base?, head?];
@@ -104,7 +128,7 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
     let agreement = prunes.then(|| Agreement::new(&facts, &pair)).flatten();
     for side in Side::BOTH {
         let at = side.index();
-        let program = survey.programs[at];
+        let program = programs[at];
         let (graphs, facts) = (&graphs[at], &facts[at]);
         let live = graphs.calls.reachable(program, &Graphs::starts(program));
         let mut planner = Planner::new(facts, survey.choice.has(Part::Subgoals));
@@ -248,7 +272,8 @@ pub fn survey(survey: &Survey<'_>) -> Result<Surveyed, TooLong> {
             facts.check_time()?;
             let deciding = agreement.as_ref().map(|agreement| &agreement.sites[at][..]);
             let modified = pair.all_modified(side);
-            Horizon::new(facts, &changed, &modified, &affected[at], deciding)
+            let affected = whole.then_some(&affected[at]);
+            Horizon::new(facts, &changed, &modified, affected, deciding)
         } else {
             Horizon::default()
         };
@@ -399,6 +424,11 @@ const MOST_SLICES: usize = 128;
 /// Together they may cost so much: the instructions that they lead to, and the blocks of the program, which all are
 /// gone through. With a large library around the program all of them would take longer than everything else.
 const MOST_SLICED: usize = 1 << 20;
+/// One that takes more steps is not followed to the end: where nearly everything depends on everything, slices tell
+/// nothing apart.
+const MOST_STEPS: usize = 1 << 15;
+/// After so many of these no more are tried.
+const MOST_LARGE: usize = 8;
 
 /// For the branches nearest to goals: all branches that can influence whether they are
 /// reached and what they test, also by not being taken.
@@ -418,16 +448,17 @@ fn slices(facts: &Facts<'_>, plan: &Plan) -> HashMap<u32, HashSet<u32>> {
         if slices.len() >= MOST_SLICES || sliced >= MOST_SLICED || facts.check_time().is_err() {
             break;
         }
-        slices.entry(site).or_insert_with(|| {
-            let slice = slicer.backward(&[Site(site)]);
-            sliced += slice.len() + facts.program.blocks.len();
-            let decides = |site: &Site| facts.program.instruction(*site).decides();
-            slice
-                .into_iter()
-                .filter(decides)
-                .map(|site| site.0)
-                .collect()
-        });
+        if slices.contains_key(&site) {
+            continue;
+        }
+        let Some(slice) = slicer.backward_within(&[Site(site)], MOST_STEPS) else {
+            sliced += MOST_SLICED / MOST_LARGE;
+            continue;
+        };
+        sliced += slice.len() + facts.program.blocks.len();
+        let decides = |site: &Site| facts.program.instruction(*site).decides();
+        let branches = slice.into_iter().filter(decides).map(|site| site.0);
+        slices.insert(site, branches.collect());
     }
     slices
 }
