@@ -34,6 +34,10 @@ pub struct ChangeSet {
     /// Hunks in functions that only one version has, ascending.
     #[serde(default)]
     pub lone: Vec<HunkId>,
+    /// Functions of a library in base that are taken for the same although their code differs. Nothing may be
+    /// given up on their account: other flags of the compiler would show there and nowhere else.
+    #[serde(default)]
+    pub assumed: Vec<FunctionId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -43,6 +43,9 @@ pub fn compare(base: &Program, head: &Program, sources: &Sources) -> ChangeSet {
             let closed = is_closed(pair);
             unchanged = closed || alignment.edits.is_empty();
             let of_library = closed || apart.has(pair.base);
+            if closed && !alignment.edits.is_empty() {
+                set.assumed.push(pair.base);
+            }
             let pair = Pair {
                 base,
                 head,

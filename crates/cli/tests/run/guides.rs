@@ -484,3 +484,20 @@ fn branches_without_a_say_are_counted() {
     let share = stats["share_untainted"].as_f64().unwrap();
     assert!((0.0..1.0).contains(&share), "{share}");
 }
+
+/// Sums wrap around in one version and panic in the other, in code of Rust's library that both have.
+#[test]
+fn other_flags_of_the_compiler_are_not_given_up() {
+    let room = Room::new();
+    let source = "use std::io::Read;\n\nfn main() {\n    let mut text = Vec::new();\n    std::io::stdin().read_to_end(&mut text).unwrap();\n    println!(\"{}\", text.iter().sum::<u8>());\n}\n";
+    for (version, checks) in [("old", false), ("new", true)] {
+        let manifest = format!(
+            "[package]\nname = \"total\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[profile.release]\noverflow-checks = {checks}\n\n[workspace]\n"
+        );
+        room.write(&format!("{version}/Cargo.toml"), manifest);
+        room.write(&format!("{version}/src/main.rs"), source);
+    }
+    let more = ["--stdin", "2", "--jobs", "1", "--runs", "200", "--quiet"];
+    let said = room.changeling(&[&["run", "old", "new"], &more[..]].concat());
+    assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+}

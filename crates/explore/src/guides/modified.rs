@@ -26,17 +26,19 @@ impl Pair<'_> {
         modified.copied().collect()
     }
 
-    /// Whether every change is tied to instructions. One of what runs before `main`, or of contents
-    /// that nothing refers to, is not.
+    /// Whether the changes are all there is, and every one is tied to instructions. One of what runs before
+    /// `main`, or of contents that nothing refers to, is not.
     pub fn is_complete(&self) -> bool {
-        self.changes.changes.iter().all(|change| {
+        let mut changes = self.changes.changes.iter();
+        let tied = changes.all(|change| {
             let tied = !change.base.modified.is_empty() || !change.head.modified.is_empty();
             let hidden = match &change.subject {
                 Subject::Code => false,
                 Subject::Global { name, .. } => name.starts_with("llvm."),
             };
             tied && !hidden
-        })
+        });
+        tied && self.changes.assumed.is_empty()
     }
 
     fn partner(&self, side: Side, site: Site) -> Option<Site> {
