@@ -129,6 +129,7 @@ pub fn found_by(bucket: Bucket) -> &'static str {
         Bucket::Displaced => "another value where one was fixed",
         Bucket::Explore => "a flipped decision",
         Bucket::Mend => "what hid a change taken away, or a byte put in",
+        Bucket::Edit => "a little more or less of an input that came to a change",
         Bucket::Vary => "pieces of other inputs",
         Bucket::Hard => "a question that was put off",
     }

@@ -31,13 +31,15 @@ pub enum Bucket {
     Explore,
     /// What hides the effect of a change taken away, or a byte put in (guides only).
     Mend,
+    /// The input of a run that came to a change with a little more or less in it (guides only).
+    Edit,
     /// Pieces of inputs put together.
     Vary,
     /// Questions that turned out to be hard.
     Hard,
 }
 
-const BUCKETS: usize = 10;
+const BUCKETS: usize = 11;
 
 impl Bucket {
     pub const ALL: [Bucket; BUCKETS] = [
@@ -49,6 +51,7 @@ impl Bucket {
         Bucket::Displaced,
         Bucket::Explore,
         Bucket::Mend,
+        Bucket::Edit,
         Bucket::Vary,
         Bucket::Hard,
     ];
@@ -63,6 +66,7 @@ impl Bucket {
             Bucket::Displaced => "displaced",
             Bucket::Explore => "explore",
             Bucket::Mend => "mend",
+            Bucket::Edit => "edit",
             Bucket::Vary => "vary",
             Bucket::Hard => "hard",
         }
@@ -77,6 +81,7 @@ impl Bucket {
             Bucket::Reach => 5.0,
             Bucket::Explore => 4.0,
             Bucket::Mend => 5.0,
+            Bucket::Edit => 5.0,
             Bucket::Vary => 4.0,
             Bucket::Displaced => 1.0,
             Bucket::Hard => 0.3,
@@ -97,6 +102,8 @@ pub enum Task {
     Carry { node: NodeId, way: u32, run: RunId },
     /// Make a decision of a run go another way, whether or not it was ever taken.
     Mend { node: NodeId, way: u32, mend: Mend },
+    /// The input of a run with a little more or less in it.
+    Edit { run: RunId, edit: Edit },
     /// Put pieces of inputs together. There is no end of this, so it never waits by itself.
     Vary,
 }
@@ -114,8 +121,39 @@ pub enum How {
     Instead,
     /// By one that is put in front of it.
     Before,
+    /// By two or three of those.
+    Twice,
+    Thrice,
     /// By one that is put in behind it.
     Behind,
+}
+
+/// How an input is changed, whatever was decided about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Edit {
+    /// A piece is said so many times more, right behind it.
+    Again {
+        stream: u32,
+        from: u32,
+        to: u32,
+        times: u32,
+        /// The same for pieces that led to the same place in runs with the same history.
+        like: u32,
+    },
+    /// A byte is put in.
+    Insert { stream: u32, at: u32, byte: u8 },
+    /// A piece is left out.
+    Without { stream: u32, from: u32, to: u32 },
+}
+
+impl Edit {
+    pub fn stream(self) -> u32 {
+        match self {
+            Edit::Again { stream, .. }
+            | Edit::Insert { stream, .. }
+            | Edit::Without { stream, .. } => stream,
+        }
+    }
 }
 
 /// What a task cost. It is counted, not measured: the same search must choose the same.
@@ -304,7 +342,7 @@ impl Frontier {
     fn has(&self, bucket: Bucket) -> bool {
         match bucket {
             Bucket::Vary => self.varies && self.runs >= FLIPS_FIRST && !self.has_only_mends(),
-            Bucket::Mend => {
+            Bucket::Mend | Bucket::Edit => {
                 let waiting = !self.buckets[bucket as usize].is_empty();
                 waiting && (self.runs >= FLIPS_ALONE || self.has_only_mends())
             }
@@ -318,12 +356,13 @@ impl Frontier {
 
     /// Nothing waits but what should be mended, if anything does.
     pub fn has_only_mends(&self) -> bool {
-        self.len() == self.waiting_in(Bucket::Mend)
+        self.len() == self.waiting_in(Bucket::Mend) + self.waiting_in(Bucket::Edit)
     }
 
     /// What should be mended is given up.
     pub fn forget_mends(&mut self) {
         self.buckets[Bucket::Mend as usize].clear();
+        self.buckets[Bucket::Edit as usize].clear();
     }
 
     fn weight(&self, bucket: Bucket) -> f64 {
@@ -333,7 +372,9 @@ impl Frontier {
         };
         // What is asked of the solver leads somewhere new. What only may should not go on if it does not.
         let fresh = match bucket {
-            Bucket::Vary | Bucket::Mend => (self.fresh[bucket as usize] / ENOUGH).clamp(0.1, 1.0),
+            Bucket::Vary | Bucket::Mend | Bucket::Edit => {
+                (self.fresh[bucket as usize] / ENOUGH).clamp(0.1, 1.0)
+            }
             _ => 1.0,
         };
         bucket.weight() * fresh * (least + self.success[bucket as usize] * 2.0)

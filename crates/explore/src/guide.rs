@@ -37,6 +37,8 @@ pub struct Flip {
     pub shortens: bool,
     /// The versions decided or showed something else on the run that came this way.
     pub infected: bool,
+    /// Something hides what changes did on the run that came this way, from here on.
+    pub masked: bool,
 }
 
 /// What a guide remembers of the blocks that a path has entered; a number of its own.
@@ -73,6 +75,19 @@ pub enum Rule {
     Covered,
     /// The versions did the same on the run before it (not sound).
     NotInfected,
+}
+
+/// What it says about a path that it enters a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// Something that was changed runs.
+    Change,
+    /// What changes compute from is stored.
+    Feeds,
+    /// Something is counted that targets depend on.
+    Counts,
+    /// What changes may have done is shown.
+    Shows,
 }
 
 /// What a run did, for guides that learn.
@@ -115,6 +130,11 @@ pub trait Guide: Send {
     /// What entering a watched block is a sign of, whichever version does it. The orders of signs
     /// are compared.
     fn sign(&self, _side: Side, _block: u32) -> Option<u32> {
+        None
+    }
+
+    /// Why it matters how often, and in which order with others, a watched block is entered.
+    fn beat(&self, _side: Side, _block: u32) -> Option<Sign> {
         None
     }
 

@@ -9,6 +9,7 @@
 pub mod budget;
 pub mod difference;
 mod digest;
+mod edits;
 mod findings;
 pub mod frontier;
 pub mod gap;

@@ -5,11 +5,11 @@
 //! another side that it never followed. Which of two tasks is the better news is
 //! told by how often paths were seen to do the like.
 
-use crate::frontier::{Bucket, How, Mend, Task};
+use crate::frontier::{Bucket, Edit, How, Mend, Task};
 use crate::guides::Key;
 use crate::runner::Side;
 use crate::state::State;
-use crate::tree::NodeId;
+use crate::tree::{NodeId, RunId};
 use changeling_solver::Var;
 use rustc_hash::FxHashMap;
 
@@ -22,6 +22,9 @@ type Test = (SideOfBranch, u64);
 
 /// And how often the branch was come to before, roughly.
 type Turn = (Test, u32);
+
+/// Which runs are alike, where in them, and the kind of edit.
+type EditOf = (u64, [u32; 4], u32);
 
 /// How often paths did things in a new way.
 #[derive(Default)]
@@ -38,6 +41,8 @@ pub struct Familiar {
     acted: FxHashMap<(u64, SideOfBranch), u32>,
     /// Was mended to take it then, by a byte that was put in or another one.
     mended: FxHashMap<(u64, How, Test), u32>,
+    /// Was edited in some way where others like it were.
+    edited: FxHashMap<EditOf, u32>,
 }
 
 /// What one step of familiarity weighs.
@@ -46,6 +51,9 @@ pub const NEWS: u32 = 64;
 /// The same weighs more where the guide leads: doing the same once more brings nothing that it knows of.
 /// As much as one more goal.
 const REPEATED: u32 = NEWS * (Key::GOAL / 4);
+
+/// Steps that mending a run counts for when others came further.
+const UNPROMISING: u32 = 2;
 
 /// Other bytes are tried before other lengths, as long as both are equally new.
 const RESIZED: u32 = 32;
@@ -63,7 +71,13 @@ impl State {
             }
             // The way is known, what comes after it is not.
             Task::Carry { node, way, .. } => NEWS + self.novelty_of(node, way as usize) / 2,
-            Task::Mend { node, way, mend } => NEWS * self.times_mended(node, way as usize, mend),
+            Task::Mend { node, way, mend } => {
+                let times = self.times_mended(node, way as usize, mend);
+                NEWS * (times + self.unpromising(mend.run))
+            }
+            Task::Edit { run, edit } => {
+                NEWS * (self.times_edited(run, edit) + self.unpromising(run))
+            }
             Task::Out { .. } | Task::Another { .. } | Task::Vary => 0,
         }
     }
@@ -81,6 +95,35 @@ impl State {
     pub fn count_mended(&mut self, node: NodeId, way: usize, mend: Mend) {
         for key in self.mends(node, way, mend) {
             *self.familiar.mended.entry(key).or_default() += 1;
+        }
+    }
+
+    /// Once a change was entered, what did not come there has less to give; the same goes for what is
+    /// hidden once something was not.
+    fn unpromising(&self, run: RunId) -> u32 {
+        let masked = self.corpus[run.0 as usize].mask.is_some();
+        let entered = self.histories.is_empty() || self.entered_change(run);
+        u32::from(!entered || self.unmasked && masked) * UNPROMISING
+    }
+
+    /// How often runs that are alike were edited so.
+    fn times_edited(&self, run: RunId, edit: Edit) -> u32 {
+        roughly(self.familiar.edited.get(&self.edit_key(run, edit)))
+    }
+
+    /// A run is edited.
+    pub fn count_edited(&mut self, run: RunId, edit: Edit) {
+        let key = self.edit_key(run, edit);
+        *self.familiar.edited.entry(key).or_default() += 1;
+    }
+
+    fn edit_key(&self, run: RunId, edit: Edit) -> EditOf {
+        let ran = &self.corpus[run.0 as usize];
+        let state = self.guide.likeness(ran.contexts);
+        match edit {
+            Edit::Again { times, like, .. } => (like.into(), [0; 4], times),
+            Edit::Insert { .. } => (state, ran.masked_at, 0),
+            Edit::Without { from, to, .. } => (ran.history, [from, to, 0, 0], u32::MAX),
         }
     }
 

@@ -240,6 +240,7 @@ impl State {
             used: self.used(node, at),
             shortens: resizes && !self.allows_longest(node, at),
             infected: ran.parting.is_some() || ran.seen[0] != ran.seen[1],
+            masked: ran.mask.is_some_and(|last| decision.depth > last),
         })
     }
 }

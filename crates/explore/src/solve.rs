@@ -32,6 +32,10 @@ impl State {
                 let input = self.mended(node, way as usize, mend);
                 input.map_or(Solved::Nothing, Solved::Input)
             }
+            Task::Edit { run, edit } => {
+                let input = self.edited(run, edit);
+                input.map_or(Solved::Nothing, Solved::Input)
+            }
             Task::Vary => self.variation().map_or(Solved::Nothing, Solved::Input),
         };
         let now = self.spent();
@@ -85,7 +89,11 @@ impl State {
         match task {
             Task::Flip { node, way } => self.close(node, way as usize, WayState::Diverged),
             Task::Out { end } => self.settle(end, PairState::Unclear),
-            Task::Another { .. } | Task::Carry { .. } | Task::Mend { .. } | Task::Vary => {}
+            Task::Another { .. }
+            | Task::Carry { .. }
+            | Task::Mend { .. }
+            | Task::Edit { .. }
+            | Task::Vary => {}
         }
     }
 

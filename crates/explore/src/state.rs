@@ -52,6 +52,10 @@ pub(crate) struct State {
     pub pool: Pool,
     /// Runs that saw something new, whose bytes have not been offered to others yet.
     carriers: Vec<RunId>,
+    /// How runs came by what matters.
+    pub histories: HashSet<u64>,
+    /// A run entered a change and nothing hid it.
+    pub unmasked: bool,
     /// Where versions were seen to part.
     partings: HashSet<[u32; 2]>,
     /// The best rank of the flips offered last that lead to a target.
@@ -103,6 +107,16 @@ pub(crate) struct Ran {
     /// Where they came furthest.
     pub furthest: [Context; 2],
     pub parting: Option<[u32; 2]>,
+    /// The last decision before something that hides what changes did, if anything does.
+    pub mask: Option<u32>,
+    /// It is right for longer than the run that it was made from.
+    pub mended: bool,
+    /// So much of a stream was right before that.
+    pub right: Option<(u32, u32)>,
+    /// The sites of that decision, and of the call around it.
+    pub masked_at: [u32; 4],
+    /// The same for runs that came to the changes alike.
+    pub history: u64,
     pub origin: Option<Bucket>,
     /// How it ended, in head.
     pub manner: Manner,
@@ -160,6 +174,8 @@ impl State {
             familiar: Familiar::default(),
             pool: Pool::new(seed),
             carriers: Vec::new(),
+            histories: HashSet::new(),
+            unmasked: false,
             partings: HashSet::new(),
             nearest: u32::MAX,
             epoch: 0,
@@ -220,10 +236,16 @@ impl State {
             contexts: Default::default(),
             furthest: Default::default(),
             parting: None,
+            mask: None,
+            mended: false,
+            right: None,
+            masked_at: [0; 4],
+            history: 0,
             origin: origin.map(|origin| origin.bucket),
             manner: self.manners.of(&head.observation),
         });
-        let (is_new_pair, discarded) = match self.insert(run, runs, candidate.is_some(), &subject) {
+        let task = origin.map(|origin| origin.task);
+        let (is_new_pair, discarded) = match self.insert(run, runs, candidate.is_some(), task) {
             Ok(inserted) => {
                 if let Some(origin) = origin {
                     self.check_promise(&origin, &inserted);
@@ -270,13 +292,15 @@ impl State {
         run: RunId,
         runs: &[TracedRun<'_>; 2],
         differs: bool,
-        subject: &Subject,
+        task: Option<Task>,
     ) -> Result<Inserted, TermError> {
+        let subject = self.subject.clone();
         let sites = [&subject.sites[0], &subject.sites[1]];
         let base = path::read(&mut self.arena, Side::Base, &runs[0], sites[0])?;
         let head = path::read(&mut self.arena, Side::Head, &runs[1], sites[1])?;
         let mut steps = merge::merge(&base, &head);
         let (contexts, furthest, progress) = self.follow_marks(&mut steps, [&base, &head]);
+        let history = self.history(self.beats(&steps, [&base, &head]));
         for step in &steps {
             if let Owner::One(side) = step.owner {
                 let test = &step.test;
@@ -290,6 +314,7 @@ impl State {
         let ran = &mut self.corpus[run.0 as usize];
         ran.end = inserted.end;
         ran.parting = merge::parting(&base, &head);
+        ran.history = history.number;
         (ran.contexts, ran.furthest) = (contexts, furthest);
         let given = ran.origin.is_none();
         if inserted.inconsistent {
@@ -328,18 +353,24 @@ impl State {
             discarded: inserted.discarded,
         });
         self.nearest = u32::MAX;
+        self.look_for_mask(run);
         for &node in &inserted.decisions {
             self.enqueue(node);
         }
         if !self.guide.only_flips() {
             self.come_near(run);
         }
-        if inserted.is_news && !self.guide.only_flips() {
-            if !differs && self.entered_change(run) {
-                self.bring_to_light(run);
+        inserted.is_news |= self.is_new_history(run, &history);
+        if !self.guide.only_flips() {
+            let mended = task.is_some_and(|task| self.is_mended(run, task));
+            self.corpus[run.0 as usize].mended = mended;
+            if !differs && (inserted.is_news || mended) && self.entered_change(run) {
+                self.bring_to_light(run, &history);
             }
-            self.pool_run(run, self.nearest);
-            self.frontier.varies = true;
+            if inserted.is_news {
+                self.pool_run(run, self.nearest);
+                self.frontier.varies = true;
+            }
         }
         if self.guide.is_mistaken() && !std::mem::replace(&mut self.distrusted, true) {
             self.take_back();
@@ -520,7 +551,7 @@ impl State {
                     self.note(Gap::Diverged);
                 }
             }
-            Task::Carry { .. } | Task::Mend { .. } | Task::Vary => {}
+            Task::Carry { .. } | Task::Mend { .. } | Task::Edit { .. } | Task::Vary => {}
             Task::Another { node } => {
                 // The value just seen has its own way now; ask for yet another.
                 self.frontier

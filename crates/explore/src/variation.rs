@@ -196,7 +196,7 @@ impl State {
         }
         let goal = tests[self.pool.random.below(tests.len())];
         let behind = self.pool.random.below(2);
-        self.with_byte(run, goal, behind)
+        self.with_byte(run, goal, behind, 1)
     }
 }
 

@@ -37,6 +37,10 @@ pub struct Contexts {
 pub struct Meaning {
     /// Blocks in which something was changed.
     pub changed: HashSet<u32>,
+    /// Blocks that store what changes compute from.
+    pub feeders: HashSet<u32>,
+    /// Blocks that show what changes may have done.
+    pub shows: HashSet<u32>,
     /// Sides of branches that were changed.
     pub sides: HashSet<u32>,
     /// The nodes of sequences that begin in a block.

@@ -26,21 +26,42 @@ pub fn effect_blocks(facts: &Facts<'_>, affected: &BTreeSet<Site>) -> Vec<BlockI
 impl Guided {
     /// The last decision of a path before something that an effect needs was lost: after a change
     /// was entered, or at the last before that.
+    ///
+    /// In both versions: if one of them loses it and the other does not, that shows.
     pub(super) fn before_mask(&mut self, contexts: &[[Context; 2]]) -> Option<usize> {
-        let at = Side::Head.index();
-        let memories = &self.contexts[at];
         let mut changed = contexts
             .iter()
-            .map(|contexts| memories.get(contexts[at]).changed);
+            .map(|contexts| self.entered_change(*contexts));
         let entered = changed.position(|changed| changed)?;
-        self.effects().into_iter().find_map(|target| {
+        let masks = Side::BOTH.map(|side| self.before_mask_of(side, contexts, entered));
+        Some(masks[0]?.max(masks[1]?))
+    }
+
+    fn before_mask_of(
+        &mut self,
+        side: Side,
+        contexts: &[[Context; 2]],
+        entered: usize,
+    ) -> Option<usize> {
+        let at = side.index();
+        let mut effects = self.effects(side);
+        // What shows only after something was lost is no loss, and what cannot be lost says nothing.
+        effects.retain(|target| {
+            let goal = self.tables.targets[*target].goal;
+            let plan = &self.tables.sides[at].plan;
+            plan.can_close(goal) && self.is_open(*target, Context::default())
+        });
+        let masks = effects.into_iter().map(|target| {
             let mut open = |decision: usize| self.is_open(target, contexts[decision][at]);
             if open(entered) {
                 (entered..contexts.len() - 1).find(|decision| !open(decision + 1))
             } else {
                 (0..entered).rev().find(|decision| open(*decision))
             }
-        })
+        });
+        // As long as one of them can show it, nothing is hidden.
+        let masks: Option<Vec<usize>> = masks.collect();
+        masks?.into_iter().max()
     }
 
     /// The decisions of a path right before which more of the changes had run than on any path
@@ -66,7 +87,7 @@ impl Guided {
 
     /// Whether no place that shows an effect can be come to as things are.
     pub(super) fn is_masked(&mut self, contexts: [Context; 2]) -> bool {
-        let effects: Vec<usize> = self.effects();
+        let effects: Vec<usize> = self.effects(Side::Head);
         let context = contexts[Side::Head.index()];
         !effects.is_empty()
             && !effects
@@ -77,15 +98,16 @@ impl Guided {
     /// Whether a place that shows an effect could be come to at the start, and cannot as things are.
     pub(super) fn is_hidden(&mut self, contexts: [Context; 2]) -> bool {
         let context = contexts[Side::Head.index()];
-        let mut effects = self.effects().into_iter();
+        let mut effects = self.effects(Side::Head).into_iter();
         effects.any(|target| {
             self.is_open(target, Context::default()) && !self.is_open(target, context)
         })
     }
 
-    fn effects(&self) -> Vec<usize> {
+    fn effects(&self, side: Side) -> Vec<usize> {
         let targets = self.tables.targets.iter().enumerate();
-        let effects = targets.filter(|(_, target)| target.aim == Aim::Effect);
+        let own = targets.filter(|(_, target)| target.side == side);
+        let effects = own.filter(|(_, target)| target.aim == Aim::Effect);
         effects.map(|(number, _)| number).collect()
     }
 

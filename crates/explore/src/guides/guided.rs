@@ -13,7 +13,7 @@ use super::prune::Horizon;
 use super::repeats::Repeats;
 use super::situations::Situations;
 use crate::frontier::{Bucket, Random};
-use crate::guide::{Advice, Context, Flip, Guide, Rule, RunFacts};
+use crate::guide::{Advice, Context, Flip, Guide, Rule, RunFacts, Sign};
 use crate::merge::Owner;
 use crate::novelty::NEWS;
 use crate::path::TestKind;
@@ -293,7 +293,7 @@ impl Guided {
         // What a change did may show up behind it, and the more so the more of it ran; what was
         // decided before it may let it do something else.
         for (contexts, place) in [(flip.contexts, BEHIND), (flip.ends, BEFORE)] {
-            if self.entered_change(contexts) {
+            if self.entered_change(contexts) && !flip.masked {
                 return Advice::Try {
                     rank: place + self.blocks_left(contexts),
                     bucket: Some(Bucket::Use),
@@ -361,6 +361,18 @@ pub(super) fn plain(bucket: Option<Bucket>) -> Advice {
     Advice::Try { rank: 0, bucket }
 }
 
+/// What parted the versions is lost where something else is all that shows.
+fn behind_difference(flip: &Flip) -> Advice {
+    if !flip.masked {
+        return plain(None);
+    }
+    let (rank, bucket) = match flip.owner {
+        Owner::Both => (COVERED, Some(Bucket::Explore)),
+        Owner::One(_) => (BEHIND, None),
+    };
+    Advice::Try { rank, bucket }
+}
+
 fn reach(rank: u32) -> Advice {
     Advice::Try {
         rank,
@@ -390,7 +402,7 @@ impl Guide for Guided {
         }
         // Where the versions part, or have parted, the search knows best.
         if flip.owner != Owner::Both || flip.after_difference {
-            return plain(None);
+            return behind_difference(flip);
         }
         if let Some(advice) = self.continues_sequence(flip) {
             return advice;
@@ -463,6 +475,19 @@ impl Guide for Guided {
     fn sign(&self, side: Side, block: u32) -> Option<u32> {
         let agreement = self.tables.agreement.as_ref()?;
         agreement.sides[side.index()].get(&block).copied()
+    }
+
+    fn beat(&self, side: Side, block: u32) -> Option<Sign> {
+        let meaning = &self.tables.sides[side.index()].meaning;
+        if meaning.changed.contains(&block) {
+            Some(Sign::Change)
+        } else if self.repeats.counts(side, block) {
+            Some(Sign::Counts)
+        } else if meaning.feeders.contains(&block) {
+            Some(Sign::Feeds)
+        } else {
+            meaning.shows.contains(&block).then_some(Sign::Shows)
+        }
     }
 
     fn epoch(&self) -> u64 {

@@ -15,6 +15,7 @@ mod distance;
 mod effects;
 mod estimate;
 mod facts;
+mod feeders;
 mod guided;
 mod literal;
 mod log;

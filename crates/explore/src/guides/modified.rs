@@ -41,7 +41,8 @@ impl Pair<'_> {
         tied && self.changes.assumed.is_empty()
     }
 
-    fn partner(&self, side: Side, site: Site) -> Option<Site> {
+    /// What the other version has in place of a site of `side`.
+    pub fn partner(&self, side: Side, site: Site) -> Option<Site> {
         match side {
             Side::Base => self.changes.sites.head(site),
             Side::Head => self.changes.sites.base(site),

@@ -153,6 +153,12 @@ impl Plan {
         lasting.all(|need| need.holds(values))
     }
 
+    /// Whether something that a goal needs can be lost.
+    pub fn can_close(&self, goal: GoalId) -> bool {
+        let goal = &self.goals[goal.0 as usize];
+        goal.needs.iter().any(|need| !self.is_momentary(need.web))
+    }
+
     fn is_momentary(&self, web: Web) -> bool {
         self.momentary.contains_key(&web)
     }

@@ -32,6 +32,11 @@ impl Repeats {
         repeats
     }
 
+    /// Whether something is counted in a block.
+    pub fn counts(&self, side: Side, block: u32) -> bool {
+        self.counters.contains_key(&(side.index(), block))
+    }
+
     pub fn enter(&mut self, side: Side, block: u32) {
         let at = side.index();
         let goals = self.counters.get(&(at, block));

@@ -9,6 +9,7 @@ use super::definitions::Spot;
 use super::distance::switch_sides;
 use super::effects::effect_blocks;
 use super::facts::{Facts, TooLong, is_over};
+use super::feeders::feeders;
 use super::guided::{Aim, Guided, SideTable, Tables, Target};
 use super::modified::Pair;
 use super::partings::Parting;
@@ -193,12 +194,11 @@ fn look_at(survey: &Survey<'_>, programs: [&Program; 2], whole: bool) -> Result<
                 });
             }
         }
-        let shows = side == Side::Head && parts.has(Part::Subgoals);
-        if shows {
+        if parts.has(Part::Subgoals) {
             // What was taken out has its effects all the same.
-            let lost = affected[0]
+            let lost = affected[side.other().index()]
                 .iter()
-                .filter_map(|site| pair.changes.sites.head(*site));
+                .filter_map(|site| pair.partner(side.other(), *site));
             let shown = affected[at].iter().copied().chain(lost).collect();
             for block in effect_blocks(facts, &shown) {
                 targets.push(Target {
@@ -251,10 +251,19 @@ fn look_at(survey: &Survey<'_>, programs: [&Program; 2], whole: bool) -> Result<
             });
         }
         let plan = planner.finish();
-        let meaning = meaning(facts, &pair, side, &chains);
+        let mut meaning = meaning(facts, &pair, side, &chains);
+        if parts.has(Part::Subgoals) {
+            let blocks = feeders(facts, &pair.all_modified(side)).into_iter();
+            meaning.feeders = blocks.filter_map(|block| facts.number(block)).collect();
+            let shown = targets
+                .iter()
+                .filter(|target: &&Target| target.side == side && target.aim == Aim::Effect);
+            meaning.shows = shown.flat_map(|target| target.blocks.clone()).collect();
+        }
         let mut watched: Vec<u32> = plan.effects.keys().copied().collect();
         watched.extend(meaning.changed.iter().chain(meaning.nodes.keys()));
-        watched.extend(&meaning.sides);
+        watched.extend(meaning.sides.iter().chain(&meaning.feeders));
+        watched.extend(&meaning.shows);
         let signs = agreement.as_ref().map(|agreement| &agreement.sides[at]);
         watched.extend(signs.into_iter().flat_map(|signs| signs.keys()));
         watched.sort_unstable();
