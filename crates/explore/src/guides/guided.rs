@@ -133,7 +133,7 @@ pub struct Guided {
     /// a difference.
     pub(super) sequences: HashMap<Vec<u32>, bool>,
     log: Log,
-    runs: u64,
+    pub(super) runs: u64,
     /// What is left of the target whose turn it is, at best.
     nearest: u32,
     /// What is known about branches from runs.

@@ -13,6 +13,8 @@ use crate::merge::Owner;
 use crate::runner::Side;
 use std::sync::Arc;
 
+/// Runs before a change is entered again in another way: what the first way can show it should.
+const AGAIN_FROM: u64 = 64;
 /// Ranks of flips that lead to what has run before.
 const AGAIN: u32 = 2 * Key::GOAL;
 /// More targets are not aimed at again.
@@ -86,7 +88,7 @@ impl Guided {
     /// How good a flip is to enter a change once more, and in another way: all have been entered, and perhaps what
     /// they did could not show there.
     pub(super) fn again_rank(&mut self, flip: &Flip) -> Option<u32> {
-        if self.entered_change(flip.contexts) {
+        if self.runs < AGAIN_FROM || self.entered_change(flip.contexts) {
             return None;
         }
         let targets = (0..self.tables.targets.len()).take(MOST_AGAIN);
@@ -99,7 +101,8 @@ impl Guided {
     /// Whether a side that contradicts earlier decisions should be asked for with other ones: it leads to a target, or it
     /// tests what a change computed, and perhaps the change can be entered otherwise.
     pub(super) fn is_worth_another_way(&self, flip: &Flip) -> bool {
-        if flip.owner != Owner::Both && self.entered_change(flip.contexts) {
+        let tests = flip.owner != Owner::Both && self.entered_change(flip.contexts);
+        if tests && self.runs >= AGAIN_FROM {
             return true;
         }
         let sides = self.sides.iter().take(1);
