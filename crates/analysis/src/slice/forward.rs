@@ -82,7 +82,8 @@ impl<'s, 'p> Forward<'s, 'p> {
         }
     }
 
-    pub fn run(mut self, sites: &[Site]) -> Slice {
+    /// After so many steps it ends, with what was found by then.
+    pub fn run(mut self, sites: &[Site], most: usize) -> Slice {
         for &site in sites {
             self.start(Step::Site(site));
             // A call that was itself altered passes and gets back something else.
@@ -93,12 +94,15 @@ impl<'s, 'p> Forward<'s, 'p> {
                 }
             }
         }
-        loop {
+        let mut steps = 0;
+        while steps < most {
             while let Some(step) = self.work.pop() {
                 self.expand(step);
+                steps += 1;
             }
             let Some(block) = self.tide.next() else { break };
             self.flow(block);
+            steps += 1;
         }
         Slice {
             sites: self.found.list(),

@@ -90,9 +90,15 @@ impl<'p> Slicer<'p> {
         self.slice(sites).sites.into_iter().collect()
     }
 
-    /// The same with more about it.
+    /// The same, given up after so many steps: then the rest is missing.
+    pub fn forward_within(&self, sites: &[Site], most: usize) -> BTreeSet<Site> {
+        let slice = Forward::new(self).run(sites, most);
+        slice.sites.into_iter().collect()
+    }
+
+    /// Everything the sites can influence, with more about it.
     pub fn slice(&self, sites: &[Site]) -> Slice {
-        Forward::new(self).run(sites)
+        Forward::new(self).run(sites, usize::MAX)
     }
 
     /// Everything that can influence the sites, themselves included.

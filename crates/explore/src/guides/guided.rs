@@ -120,7 +120,7 @@ pub struct Guided {
     /// Targets that no run has reached, by number; the first has its turn.
     pub(super) missing: Vec<usize>,
     /// The same for sides of changed branches, which come after all changes.
-    pub(super) sides: Vec<usize>,
+    sides: Vec<usize>,
     /// Runs in which each target had its turn.
     spent: Vec<u32>,
     turn: u32,
@@ -419,8 +419,7 @@ impl Guide for Guided {
         }
         let side = self.sides.first().copied();
         let side = side.and_then(|side| self.rank(side, flip));
-        let rank = side.into_iter().chain(self.parting_rank(flip)).min();
-        let rank = rank.or_else(|| self.again_rank(flip))?;
+        let rank = side.into_iter().chain(self.parting_rank(flip)).min()?;
         Some((Bucket::Reach, rank.min(LATER - 1)))
     }
 
@@ -585,8 +584,18 @@ impl Guide for Guided {
     }
 
     fn wants_other_way(&mut self, flip: &Flip) -> bool {
-        let correlates = self.choice.has(Part::Correlation) && self.choice.order.is_none();
-        correlates && self.is_worth_another_way(flip)
+        if !self.choice.has(Part::Correlation) || self.choice.order.is_some() {
+            return false;
+        }
+        let sides = self.sides.iter().take(1);
+        let targets = self.missing.iter().chain(sides);
+        let targets = targets.map(|at| &self.tables.targets[*at]);
+        let mut towards = targets.map(|target| {
+            let plan = &self.tables.sides[target.side.index()].plan;
+            let place = self.place(target.side, flip);
+            place.is_some_and(|place| plan.leads(target.goal, place))
+        });
+        towards.any(|leads| leads)
     }
 
     fn depends(&self, flip: &Flip, sites: [u32; 2], caller: u32) -> bool {

@@ -6,17 +6,11 @@
 //! plan; where the numbers are not the same, the version that has fewer is helped to get there first.
 
 use super::conditions::Test;
-use super::guided::{Aim, Guided};
-use super::plan::{Key, UNPLANNED, Web};
+use super::guided::Guided;
+use super::plan::{UNPLANNED, Web};
 use crate::guide::{Context, Flip};
-use crate::merge::Owner;
 use crate::runner::Side;
 use std::sync::Arc;
-
-/// Ranks of flips that lead to what has run before.
-const AGAIN: u32 = 2 * Key::GOAL;
-/// More targets are not aimed at again.
-const MOST_AGAIN: usize = 8;
 
 /// A side of a branch that both versions have, in one of them.
 #[derive(Clone, Debug)]
@@ -81,35 +75,6 @@ impl Guided {
             .iter()
             .filter_map(|(target, _)| self.rank(*target, flip));
         ranks.min()
-    }
-
-    /// How good a flip is to enter a change once more, and in another way: all have been entered, and perhaps what
-    /// they did could not show there.
-    pub(super) fn again_rank(&mut self, flip: &Flip) -> Option<u32> {
-        if self.entered_change(flip.contexts) {
-            return None;
-        }
-        let targets = (0..self.tables.targets.len()).take(MOST_AGAIN);
-        let changes = targets.filter(|at| self.tables.targets[*at].aim == Aim::Change);
-        let changes: Vec<usize> = changes.collect();
-        let ranks = changes.into_iter().filter_map(|at| self.rank(at, flip));
-        ranks.min().map(|rank| rank + AGAIN)
-    }
-
-    /// Whether a side that contradicts earlier decisions should be asked for with other ones: it leads to a target, or it
-    /// tests what a change computed, and perhaps the change can be entered otherwise.
-    pub(super) fn is_worth_another_way(&self, flip: &Flip) -> bool {
-        if flip.owner != Owner::Both && self.entered_change(flip.contexts) {
-            return true;
-        }
-        let sides = self.sides.iter().take(1);
-        let targets = self.missing.iter().chain(sides);
-        let mut targets = targets.map(|at| &self.tables.targets[*at]);
-        targets.any(|target| {
-            let plan = &self.tables.sides[target.side.index()].plan;
-            let place = self.place(target.side, flip);
-            place.is_some_and(|place| plan.leads(target.goal, place))
-        })
     }
 
     /// How near the versions are to parting.

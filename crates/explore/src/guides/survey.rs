@@ -123,7 +123,9 @@ fn look_at(survey: &Survey<'_>, programs: [&Program; 2], whole: bool) -> Result<
             (parts, pair.all_modified(side))
         });
         affected = at_once(sides, |((program, graphs, memory), modified)| {
-            Slicer::new(program, graphs, memory).forward(&modified)
+            // Nothing rests on it if these are not the whole programs.
+            let most = if whole { usize::MAX } else { MOST_STEPS };
+            Slicer::new(program, graphs, memory).forward_within(&modified, most)
         });
     }
     let agreement = prunes.then(|| Agreement::new(&facts, &pair)).flatten();
@@ -435,9 +437,9 @@ const MOST_SLICES: usize = 128;
 const MOST_SLICED: usize = 1 << 20;
 /// One that takes more steps is not followed to the end: where nearly everything depends on everything, slices tell
 /// nothing apart.
-const MOST_STEPS: usize = 1 << 15;
+const MOST_STEPS: usize = 1 << 14;
 /// After so many of these no more are tried.
-const MOST_LARGE: usize = 8;
+const MOST_LARGE: usize = 4;
 
 /// For the branches nearest to goals: all branches that can influence whether they are
 /// reached and what they test, also by not being taken.
