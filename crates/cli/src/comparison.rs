@@ -135,6 +135,9 @@ pub struct Report {
     pub renamed: Vec<Renamed>,
     /// Functions that only one version uses, and whose text both have.
     pub demanded: Vec<Demanded>,
+    /// Functions of Rust's library that are taken for the same although their code differs: one copy may
+    /// come compiled, or flags of the compiler may be others.
+    pub assumed: Vec<String>,
     /// Textual differences without effect on the code.
     pub quiet: Vec<QuietEntry>,
 }
@@ -242,6 +245,7 @@ impl Compared {
             changes,
             renamed: self.renamed(),
             demanded: self.demanded(),
+            assumed: self.assumed(),
             quiet: self.quiet(),
         }
     }
@@ -346,6 +350,16 @@ impl Compared {
             })
         });
         all.collect()
+    }
+
+    fn assumed(&self) -> Vec<String> {
+        let functions = self.set.assumed.iter();
+        let mut names: Vec<String> = functions
+            .map(|&id| self.programs[0].function(id).name.clone())
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        names
     }
 
     fn quiet(&self) -> Vec<QuietEntry> {

@@ -72,6 +72,9 @@ fn text(report: &Report, short: bool) -> String {
         };
         out += &format!("used by {version} only, no change: {}\n", demanded.name);
     }
+    for name in &report.assumed {
+        out += &format!("other code in a library, taken for the same: {name}\n");
+    }
     if !report.quiet.is_empty() {
         out += "no effect on the code:\n";
         for entry in &report.quiet {

@@ -500,4 +500,9 @@ fn other_flags_of_the_compiler_are_not_given_up() {
     let more = ["--stdin", "2", "--jobs", "1", "--runs", "200", "--quiet"];
     let said = room.changeling(&[&["run", "old", "new"], &more[..]].concat());
     assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+    let cache = cache();
+    let cache = cache.to_string_lossy();
+    let compared = room.changeling(&["diff", "old", "new", "--cache", &cache]);
+    let told = "taken for the same: ";
+    assert!(compared.stdout.contains(told), "{}", compared.stdout);
 }
