@@ -38,9 +38,9 @@ pub struct History {
 
 /// A byte of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Read {
-    stream: u32,
-    offset: u32,
+pub struct Read {
+    pub stream: u32,
+    pub offset: u32,
 }
 
 /// Conditions on more bytes do not tell which was read last.
@@ -109,7 +109,8 @@ impl State {
         beats
     }
 
-    fn last_read(&self, condition: Expr) -> Option<Read> {
+    /// The last byte that a condition is about.
+    pub fn last_read(&self, condition: Expr) -> Option<Read> {
         if self.arena.variable_count(condition) > MOST_READ {
             return None;
         }

@@ -8,7 +8,7 @@
 //! A run that enters a change and hides nothing may lack but a little: `1?2:3` shows nothing where
 //! `-1?2:3` does. Bytes that the program would have taken otherwise are put in between the others.
 
-use crate::edits::History;
+use crate::edits::{History, Read};
 use crate::frontier::{Bucket, Edit, How, Mend, Task};
 use crate::guide::Context;
 use crate::guides::Key;
@@ -21,8 +21,6 @@ use changeling_trace::input::Input;
 const NEAR: usize = 4;
 /// So many if they are about the same byte.
 const NEAR_BYTE: usize = 24;
-/// Conditions on more bytes are about none of them.
-const MOST_READ: usize = 32;
 /// Ranks of going on behind an end that nothing is known to be wrong with.
 const ENDLESS: u32 = 2;
 /// Ranks that each byte is worth behind the mask: what is right up to there is a beginning. Of longer inputs
@@ -152,9 +150,9 @@ impl State {
     /// How much of a stream was right before a mask.
     fn right(&self, way: &[(NodeId, usize)]) -> Option<(u32, u32)> {
         let mut bytes = way.iter().rev().map(|(node, _)| self.byte_of(*node));
-        let (stream, offset) = bytes.find_map(|byte| byte)?;
-        let accepted = self.is_accepted(way, (stream, offset));
-        Some((stream, offset + u32::from(accepted)))
+        let last = bytes.find_map(|byte| byte)?;
+        let accepted = self.is_accepted(way, last);
+        Some((last.stream, last.offset + u32::from(accepted)))
     }
 
     /// Whether a run that was made from another by mending it is right for longer, or as long and
@@ -177,8 +175,8 @@ impl State {
     }
 
     /// Whether a byte is one of few that would have been taken like it.
-    fn is_accepted(&self, way: &[(NodeId, usize)], byte: (u32, u32)) -> bool {
-        let (stream, offset) = byte;
+    fn is_accepted(&self, way: &[(NodeId, usize)], byte: Read) -> bool {
+        let Read { stream, offset } = byte;
         let variable = Var::Byte { stream, offset };
         let asked = way.iter().filter_map(|(node, taken)| {
             let held = self.tree.decision(*node)?.ways[*taken].held;
@@ -197,17 +195,8 @@ impl State {
     }
 
     /// The last byte that a decision is about.
-    fn byte_of(&self, node: NodeId) -> Option<(u32, u32)> {
-        let subject = self.tree.decision(node)?.subject;
-        if self.arena.variable_count(subject) > MOST_READ {
-            return None;
-        }
-        let variables = self.arena.variables(subject).into_iter();
-        let bytes = variables.filter_map(|variable| match variable {
-            Var::Byte { stream, offset } => Some((stream, offset)),
-            Var::Length { .. } => None,
-        });
-        bytes.max()
+    fn byte_of(&self, node: NodeId) -> Option<Read> {
+        self.last_read(self.tree.decision(node)?.subject)
     }
 
     /// A decision of a run will be made otherwise, in all ways there are.

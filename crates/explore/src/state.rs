@@ -7,12 +7,13 @@ use crate::findings::Findings;
 use crate::frontier::{Bucket, Cost, FLIPS_FIRST, Frontier, Task};
 use crate::gap::{Account, Gap, Place};
 use crate::guide::{Context, Guide, RunFacts};
-use crate::manners::{Manner, Manners};
+use crate::manners::Manners;
 use crate::merge::{self, Owner};
 use crate::novelty::Familiar;
 use crate::outcome::{Sample, Stats};
 use crate::output;
 use crate::path::{self, Path, TestKind};
+use crate::ran::Ran;
 use crate::runner::{Side, TracedRun};
 use crate::search::Subject;
 use crate::terms::TermError;
@@ -66,14 +67,6 @@ pub(crate) struct State {
     distrusted: bool,
 }
 
-impl Ran {
-    /// Bytes of all its streams.
-    pub fn length(&self) -> usize {
-        let streams = self.input.streams.iter();
-        streams.map(|stream| stream.bytes.len()).sum()
-    }
-}
-
 /// What a guide has seen of both paths so far.
 #[derive(Default)]
 struct Signs {
@@ -93,34 +86,6 @@ impl Signs {
 
 /// How many inputs are tried where different values keep printing alike.
 const MOST_FAILURES: u32 = 6;
-
-/// An input that was run.
-pub(crate) struct Ran {
-    pub input: Arc<Input>,
-    /// Where its pair of paths ends.
-    pub end: NodeId,
-    pub seen: [u64; 2],
-    /// Whether plain builds ran it too.
-    pub checked: bool,
-    /// At the end of both paths.
-    pub contexts: [Context; 2],
-    /// Where they came furthest.
-    pub furthest: [Context; 2],
-    pub parting: Option<[u32; 2]>,
-    /// The last decision before something that hides what changes did, if anything does.
-    pub mask: Option<u32>,
-    /// It is right for longer than the run that it was made from.
-    pub mended: bool,
-    /// So much of a stream was right before that.
-    pub right: Option<(u32, u32)>,
-    /// The sites of that decision, and of the call around it.
-    pub masked_at: [u32; 4],
-    /// The same for runs that came to the changes alike.
-    pub history: u64,
-    pub origin: Option<Bucket>,
-    /// How it ended, in head.
-    pub manner: Manner,
-}
 
 /// Where an input comes from.
 #[derive(Clone, Copy, Debug)]

@@ -2,8 +2,9 @@
 
 use super::chains::Chains;
 use super::choice::Part;
-use super::guided::{Aim, Guided, LATER, Target};
+use super::guided::{Guided, LATER};
 use super::plan::{Key, Place};
+use super::target::{Aim, Target};
 use crate::frontier::Bucket;
 use crate::guide::{Advice, Context, Flip};
 use crate::runner::Side;

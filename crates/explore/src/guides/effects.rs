@@ -1,8 +1,9 @@
 //! Where changes show, and what keeps them from it.
 
 use super::facts::Facts;
-use super::guided::{Aim, Guided, Target};
+use super::guided::Guided;
 use super::prune::calls_out;
+use super::target::{Aim, Target};
 use crate::guide::Context;
 use crate::runner::Side;
 use changeling_program::{BlockId, Site};

@@ -8,10 +8,11 @@ use super::context::{Contexts, Meaning};
 use super::continuation::Continued;
 use super::log::{Log, Step};
 use super::partings::Parting;
-use super::plan::{GoalId, Key, Place, Plan, Situation, UNPLANNED};
+use super::plan::{Key, Place, Plan, Situation, UNPLANNED};
 use super::prune::Horizon;
 use super::repeats::Repeats;
 use super::situations::Situations;
+use super::target::{Aim, Target};
 use crate::frontier::{Bucket, Random};
 use crate::guide::{Advice, Context, Flip, Guide, Rule, RunFacts, Sign};
 use crate::merge::Owner;
@@ -52,33 +53,6 @@ pub struct SideTable {
     /// Blocks whose beginnings are marked.
     pub watched: Vec<u32>,
     pub chains: Chains,
-}
-
-/// Something that should run.
-#[derive(Clone, Debug)]
-pub struct Target {
-    /// The change, or the place where changes meet.
-    pub node: u32,
-    pub side: Side,
-    pub goal: GoalId,
-    /// Numbers of the blocks any of which will do.
-    pub blocks: Vec<u32>,
-    pub aim: Aim,
-}
-
-/// What a target is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Aim {
-    /// Something that was changed.
-    Change,
-    /// A side of a branch that was changed, in either version: on one of them the versions part.
-    Side,
-    /// A place where changes meet.
-    Meeting,
-    /// A place that shows something which depends on changes.
-    Effect,
-    /// A side of a branch that tests what a change computes.
-    Parting,
 }
 
 /// Runs that a target gets before the next one has its turn.

@@ -29,6 +29,7 @@ mod recursion;
 mod repeats;
 mod situations;
 mod survey;
+mod target;
 mod uses;
 
 pub use choice::{Choice, ChoiceError, Order, Part};

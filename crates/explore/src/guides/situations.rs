@@ -1,8 +1,8 @@
 //! What is to be done for targets, worked out once for equal values of what they rest on.
 
 use super::context::Contexts;
-use super::guided::Target;
 use super::plan::{Plan, Situation, Values};
+use super::target::Target;
 use crate::guide::Context;
 use rustc_hash::FxHashMap;
 
