@@ -38,6 +38,9 @@ pub struct ChangeSet {
     /// given up on their account: other flags of the compiler would show there and nowhere else.
     #[serde(default)]
     pub assumed: Vec<FunctionId>,
+    /// Functions of base and of head that belong to libraries which both versions are built with.
+    #[serde(default)]
+    pub library: [Vec<FunctionId>; 2],
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -28,6 +28,7 @@ pub fn compare(base: &Program, head: &Program, sources: &Sources) -> ChangeSet {
     let mut set = ChangeSet {
         format: ChangeSet::FORMAT,
         sites: SiteMap::new(base, head),
+        library: libraries.functions(),
         ..ChangeSet::default()
     };
     for pair in &matches {

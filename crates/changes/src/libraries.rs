@@ -53,6 +53,14 @@ impl Libraries {
         ])
     }
 
+    /// All of them, by version.
+    pub fn functions(&self) -> [Vec<FunctionId>; 2] {
+        self.0.each_ref().map(|known| {
+            let known = known.iter().enumerate().filter(|(_, known)| **known);
+            known.map(|(number, _)| FunctionId::new(number)).collect()
+        })
+    }
+
     pub fn has(&self, which: Which, function: FunctionId) -> bool {
         self.0[which as usize][function.index()]
     }

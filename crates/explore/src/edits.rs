@@ -188,6 +188,15 @@ impl State {
                 }
             }
         }
+        for row in self.rows(run) {
+            let mut hasher = DefaultHasher::new();
+            (row.function, history.number, "row").hash(&mut hasher);
+            let last = Read {
+                stream: row.stream,
+                offset: row.to - 1,
+            };
+            pieces.push((last, row.from, 0, hasher.finish() as u32));
+        }
         pieces.sort_unstable();
         pieces.dedup_by_key(|(read, from, ..)| (*read, *from));
         for (read, from, later, like) in pieces {

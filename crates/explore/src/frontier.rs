@@ -82,7 +82,7 @@ impl Bucket {
             Bucket::Explore => 4.0,
             Bucket::Mend => 5.0,
             Bucket::Edit => 5.0,
-            Bucket::Vary => 4.0,
+            Bucket::Vary => 6.0,
             Bucket::Displaced => 1.0,
             Bucket::Hard => 0.3,
         }

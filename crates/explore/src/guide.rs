@@ -90,6 +90,14 @@ pub enum Sign {
     Shows,
 }
 
+/// A function begins or ends where a watched block does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passage {
+    /// Number of the function.
+    Into(u32),
+    OutOf(u32),
+}
+
 /// What a run did, for guides that learn.
 #[derive(Clone, Copy, Debug)]
 pub struct RunFacts<'a> {
@@ -135,6 +143,11 @@ pub trait Guide: Send {
 
     /// Why it matters how often, and in which order with others, a watched block is entered.
     fn beat(&self, _side: Side, _block: u32) -> Option<Sign> {
+        None
+    }
+
+    /// Whether a function of head begins or ends with a watched block.
+    fn passage(&self, _block: u32) -> Option<Passage> {
         None
     }
 

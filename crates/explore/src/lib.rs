@@ -25,6 +25,7 @@ mod number;
 mod offers;
 pub mod outcome;
 mod output;
+mod parts;
 pub mod path;
 mod probe;
 pub mod ran;

@@ -3,6 +3,7 @@
 use crate::frontier::Bucket;
 use crate::guide::Context;
 use crate::manners::Manner;
+use crate::parts::Part;
 use crate::tree::NodeId;
 use changeling_trace::input::Input;
 use std::sync::Arc;
@@ -33,6 +34,10 @@ pub(crate) struct Ran {
     pub origin: Option<Bucket>,
     /// How it ended, in head.
     pub manner: Manner,
+    /// Head ended with success.
+    pub well: bool,
+    /// What calls have read of its input, if it is worth varying.
+    pub parts: Vec<Part>,
 }
 
 impl Ran {

@@ -1,6 +1,5 @@
 //! All that the search knows. Workers share one of these behind a lock.
 
-use crate::Observation;
 use crate::difference::{Kind, classify};
 use crate::digest::{digest, fingerprint, path_fingerprint};
 use crate::findings::Findings;
@@ -12,6 +11,7 @@ use crate::merge::{self, Owner};
 use crate::novelty::Familiar;
 use crate::outcome::{Sample, Stats};
 use crate::output;
+use crate::parts::Shelves;
 use crate::path::{self, Path, TestKind};
 use crate::ran::Ran;
 use crate::runner::{Side, TracedRun};
@@ -19,6 +19,7 @@ use crate::search::Subject;
 use crate::terms::TermError;
 use crate::tree::{Ended, Far, Inserted, NodeId, PairState, RunId, Tree, WayState};
 use crate::variation::Pool;
+use crate::{End, Observation};
 use changeling_solver::{Arena, Assignment, Bounds, Expr, Solver};
 use changeling_trace::input::Input;
 use std::cmp::Reverse;
@@ -51,6 +52,7 @@ pub(crate) struct State {
     paths: [HashSet<u64>; 2],
     pub familiar: Familiar,
     pub pool: Pool,
+    pub shelves: Shelves,
     /// Runs that saw something new, whose bytes have not been offered to others yet.
     carriers: Vec<RunId>,
     /// How runs came by what matters.
@@ -138,6 +140,7 @@ impl State {
             paths: [HashSet::new(), HashSet::new()],
             familiar: Familiar::default(),
             pool: Pool::new(seed),
+            shelves: Shelves::default(),
             carriers: Vec::new(),
             histories: HashSet::new(),
             unmasked: false,
@@ -208,6 +211,8 @@ impl State {
             history: 0,
             origin: origin.map(|origin| origin.bucket),
             manner: self.manners.of(&head.observation),
+            well: head.observation.end == End::Exit(0),
+            parts: Vec::new(),
         });
         let task = origin.map(|origin| origin.task);
         let (is_new_pair, discarded) = match self.insert(run, runs, candidate.is_some(), task) {
@@ -327,6 +332,9 @@ impl State {
         }
         inserted.is_news |= self.is_new_history(run, &history);
         if !self.guide.only_flips() {
+            let parts = self.parts(&head);
+            self.keep_parts(run, &parts);
+            self.corpus[run.0 as usize].parts = parts;
             let mended = task.is_some_and(|task| self.is_mended(run, task));
             self.corpus[run.0 as usize].mended = mended;
             if !differs && (inserted.is_news || mended) && self.entered_change(run) {

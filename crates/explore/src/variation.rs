@@ -11,6 +11,7 @@ use crate::state::State;
 use crate::tree::RunId;
 use changeling_solver::Expr;
 use changeling_trace::input::{Input, Stream};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Runs that are worth varying.
@@ -22,7 +23,7 @@ pub struct Pool {
     near: BTreeMap<usize, (Nearness, Vec<RunId>)>,
     /// The best rank that led to a target.
     nearest: u32,
-    random: Random,
+    pub random: Random,
 }
 
 /// Goals left, then bytes: the shorter an input, the more room there is for what is still to come.
@@ -93,7 +94,7 @@ impl Pool {
     }
 
     /// Mostly one of the most promising, and among these one of the latest.
-    fn choose(&mut self) -> Option<RunId> {
+    pub fn choose(&mut self) -> Option<RunId> {
         if !self.near.is_empty() && self.random.below(2) == 0 {
             let nth = self.random.below(self.near.len());
             let (_, runs) = self.near.values().nth(nth)?;
@@ -125,6 +126,8 @@ const LONGEST: usize = 8;
 const MOST_TIMES: usize = 64;
 /// Inputs that are not looked at twice before something else is done.
 const TRIES: usize = 8;
+/// So many others may be better to be rearranged.
+const CHOSEN_AMONG: usize = 3;
 
 impl State {
     /// A run may have ended nearer to a target than any before.
@@ -164,8 +167,9 @@ impl State {
     pub fn variation(&mut self) -> Option<Input> {
         for _ in 0..TRIES {
             let run = self.pool.choose()?;
-            let varied = match self.pool.random.below(4) {
+            let varied = match self.pool.random.below(8) {
                 0 => self.insertion(run),
+                1..6 => self.rearranged(run),
                 _ => None,
             };
             let varied = varied.unwrap_or_else(|| {
@@ -178,6 +182,25 @@ impl State {
             }
         }
         None
+    }
+
+    /// The input of a run made from parts of others: half of the time of one that ended well, and is short.
+    fn rearranged(&mut self, mut run: RunId) -> Option<Input> {
+        let worth = |state: &State, run: RunId| {
+            let ran = &state.corpus[run.0 as usize];
+            (ran.well, Reverse(ran.length()))
+        };
+        let others = match self.pool.random.below(2) {
+            0 => 0,
+            _ => CHOSEN_AMONG,
+        };
+        for _ in 0..others {
+            let other = self.pool.choose()?;
+            if worth(self, other) > worth(self, run) {
+                run = other;
+            }
+        }
+        self.put_together(run)
     }
 
     /// A run's input with a byte more: one that the program would have taken otherwise there, put

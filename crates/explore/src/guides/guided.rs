@@ -14,7 +14,7 @@ use super::repeats::Repeats;
 use super::situations::Situations;
 use super::target::{Aim, Target};
 use crate::frontier::{Bucket, Random};
-use crate::guide::{Advice, Context, Flip, Guide, Rule, RunFacts, Sign};
+use crate::guide::{Advice, Context, Flip, Guide, Passage, Rule, RunFacts, Sign};
 use crate::merge::Owner;
 use crate::novelty::NEWS;
 use crate::path::TestKind;
@@ -37,6 +37,8 @@ pub struct Tables {
     pub complete: bool,
     /// If changes do nothing but decide.
     pub agreement: Option<Agreement>,
+    /// Blocks with which functions of head begin and end.
+    pub passages: HashMap<u32, Passage>,
 }
 
 /// What is known about one version.
@@ -461,6 +463,10 @@ impl Guide for Guided {
         } else {
             meaning.shows.contains(&block).then_some(Sign::Shows)
         }
+    }
+
+    fn passage(&self, block: u32) -> Option<Passage> {
+        self.tables.passages.get(&block).copied()
     }
 
     fn epoch(&self) -> u64 {

@@ -22,6 +22,7 @@ mod log;
 mod modified;
 mod outcomes;
 mod partings;
+mod passages;
 mod plan;
 mod planner;
 mod prune;

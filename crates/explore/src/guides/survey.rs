@@ -13,6 +13,7 @@ use super::feeders::feeders;
 use super::guided::{Guided, SideTable, Tables};
 use super::modified::Pair;
 use super::partings::Parting;
+use super::passages::passages;
 use super::plan::Plan;
 use super::planner::Planner;
 use super::prune::Horizon;
@@ -130,6 +131,11 @@ fn look_at(survey: &Survey<'_>, programs: [&Program; 2], whole: bool) -> Result<
         });
     }
     let agreement = prunes.then(|| Agreement::new(&facts, &pair)).flatten();
+    let passages = if parts.aims() && parts.order.is_none() {
+        passages(&facts[1], &pair)
+    } else {
+        HashMap::new()
+    };
     for side in Side::BOTH {
         let at = side.index();
         let program = programs[at];
@@ -269,6 +275,9 @@ fn look_at(survey: &Survey<'_>, programs: [&Program; 2], whole: bool) -> Result<
         watched.extend(&meaning.shows);
         let signs = agreement.as_ref().map(|agreement| &agreement.sides[at]);
         watched.extend(signs.into_iter().flat_map(|signs| signs.keys()));
+        if side == Side::Head {
+            watched.extend(passages.keys());
+        }
         watched.sort_unstable();
         watched.dedup();
         let slices = if survey.choice.has(Part::Correlation) {
@@ -319,6 +328,7 @@ fn look_at(survey: &Survey<'_>, programs: [&Program; 2], whole: bool) -> Result<
         partners: partners(&pair),
         complete: survey.complete && pair.is_complete(),
         agreement,
+        passages,
     };
     Ok(Surveyed {
         guide: Guided::new(tables, survey.choice.clone(), survey.seed),
