@@ -36,6 +36,10 @@ use std::path::PathBuf;
 
 /// Builds a version, or finds that it was built before.
 pub fn build(source: &Source, options: &BuildOptions) -> Result<Built, BuildError> {
+    // What is written down about a version names its files.
+    if let Some(path) = source.paths().iter().find(|path| path.to_str().is_none()) {
+        return Err(BuildError::NotUnicode(path.clone()));
+    }
     let cache = cache::Cache::open(&options.cache)?;
     let file = match &options.harness {
         Some(file) if !harness::is_rust(file) => file,
