@@ -117,6 +117,12 @@ pub trait Guide: Send {
         None
     }
 
+    /// Whether a flip takes back what parted the versions. It waits for a run, so that what lies behind the parting
+    /// comes first.
+    fn joins(&self, _flip: &Flip) -> bool {
+        false
+    }
+
     /// Why a flip that is tried nevertheless would be given up otherwise: to see whether it would
     /// have been right.
     fn doubts(&self, _flip: &Flip) -> Option<Rule> {

@@ -70,6 +70,13 @@ impl State {
         }
     }
 
+    /// What was held back waits like everything else.
+    pub fn release(&mut self, held: Vec<(NodeId, usize)>) {
+        for (node, at) in held {
+            self.offer(node, at, Some(Bucket::Diverge));
+        }
+    }
+
     /// A run saw something new: what others did at the decisions on its way is worth doing
     /// with its bytes as well.
     pub fn carry_over(&mut self, run: RunId) {
@@ -119,6 +126,10 @@ impl State {
         let Some(flip) = self.flip_at(node, at) else {
             return;
         };
+        if from.is_none() && self.guide.joins(&flip) {
+            self.held.push((node, at));
+            return;
+        }
         if let Some(rule) = self.guide.doubts(&flip) {
             self.doubt(node, at, rule);
         }

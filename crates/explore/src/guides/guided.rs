@@ -385,6 +385,10 @@ impl Guide for Guided {
         Some((Bucket::Reach, rank.min(LATER - 1)))
     }
 
+    fn joins(&self, flip: &Flip) -> bool {
+        self.choice.order.is_none() && self.rejoins(flip)
+    }
+
     fn doubts(&self, flip: &Flip) -> Option<Rule> {
         self.audits.then(|| self.irrelevant(flip)).flatten()
     }

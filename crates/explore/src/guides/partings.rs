@@ -27,9 +27,6 @@ pub struct Parting {
 impl Guided {
     /// Flips of what only one version decides, or behind it.
     pub(super) fn behind_difference(&self, flip: &Flip) -> Advice {
-        if self.joins(flip) {
-            return plain(Some(Bucket::Explore));
-        }
         // What parted the versions is lost where something else is all that shows.
         if !flip.masked {
             return plain(None);
@@ -43,7 +40,7 @@ impl Guided {
 
     /// Whether a branch went one way in one version and the other way in the other, and a flip makes both go the same
     /// way again: what parted the versions would be gone.
-    fn joins(&self, flip: &Flip) -> bool {
+    pub(super) fn rejoins(&self, flip: &Flip) -> bool {
         let Some((opposite, outcome)) = flip.opposite else {
             return false;
         };
