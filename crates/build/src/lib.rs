@@ -13,6 +13,7 @@ mod digest;
 mod directory;
 mod error;
 mod executable;
+mod fatal;
 mod files;
 mod harness;
 mod inspect;
@@ -28,6 +29,7 @@ mod tree;
 mod version;
 
 pub use error::BuildError;
+pub use fatal::llvm_ends_with;
 pub use version::{
     BUILT_FORMAT, BuildOptions, Built, Language, MissingObject, Source, Variant, VariantBinary,
 };
