@@ -259,7 +259,7 @@ fn sanitized(now_and_then: bool) -> Program {
         };
         if byte.value == u64::from(b'x') {
             let run = runs.fetch_add(1, Ordering::Relaxed);
-            if !now_and_then || run % 2 == 0 {
+            if !now_and_then || run.is_multiple_of(2) {
                 m.complain("==1==ERROR: AddressSanitizer: heap-use-after-free");
             }
         }
