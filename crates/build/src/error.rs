@@ -14,6 +14,8 @@ pub enum BuildError {
         path: PathBuf,
         source: std::io::Error,
     },
+    #[error("the name of {} is not UTF-8", .0.display())]
+    NotUnicode(PathBuf),
     #[error("{} is not a program: {reason}", path.display())]
     NotAProgram { path: PathBuf, reason: String },
     #[error("the program has neither `main` nor `LLVMFuzzerTestOneInput`")]
@@ -104,7 +106,9 @@ impl BuildError {
     /// The exit code of the command line; `docs/exit-codes.md` lists them all.
     pub fn code(&self) -> u8 {
         match self {
-            BuildError::NotFound(_) | BuildError::Unreadable { .. } => 10,
+            BuildError::NotFound(_) | BuildError::Unreadable { .. } | BuildError::NotUnicode(_) => {
+                10
+            }
             BuildError::NotAProgram { .. } => 11,
             BuildError::NoEntry { .. } => 12,
             BuildError::Compile { .. } => 13,
@@ -169,6 +173,7 @@ impl BuildError {
         match self {
             BuildError::NotFound(_) => "check the path; it is taken from the current directory".into(),
             BuildError::Unreadable { .. } => "check its permissions".into(),
+            BuildError::NotUnicode(_) => "rename it, or copy it to another place".into(),
             BuildError::NotAProgram { .. } => {
                 "give C or C++ files, one Rust file, a directory, a git revision, a cargo package, bitcode, or an executable built with `changeling cc`".into()
             }

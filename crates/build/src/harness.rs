@@ -243,12 +243,8 @@ fn open(
             _ => {}
         }
     }
-    match program.write_bitcode_to_path(output) {
-        true => Ok(absent),
-        false => Err(BuildError::DiskFull {
-            place: output.to_path_buf(),
-        }),
-    }
+    crate::prepare::write(&program, output)?;
+    Ok(absent)
 }
 
 /// A harness that calls what the version does not have, in words.

@@ -13,6 +13,7 @@ mod digest;
 mod directory;
 mod error;
 mod executable;
+mod fatal;
 mod files;
 mod harness;
 mod inspect;
@@ -28,6 +29,7 @@ mod tree;
 mod version;
 
 pub use error::BuildError;
+pub use fatal::llvm_ends_with;
 pub use version::{
     BUILT_FORMAT, BuildOptions, Built, Language, MissingObject, Source, Variant, VariantBinary,
 };
@@ -36,6 +38,10 @@ use std::path::PathBuf;
 
 /// Builds a version, or finds that it was built before.
 pub fn build(source: &Source, options: &BuildOptions) -> Result<Built, BuildError> {
+    // What is written down about a version names its files.
+    if let Some(path) = source.paths().iter().find(|path| path.to_str().is_none()) {
+        return Err(BuildError::NotUnicode(path.clone()));
+    }
     let cache = cache::Cache::open(&options.cache)?;
     let file = match &options.harness {
         Some(file) if !harness::is_rust(file) => file,

@@ -92,20 +92,19 @@ pub fn prepare(input: &Path, output: &Path, name: &str) -> Result<Facts, BuildEr
         .run_passes(PASSES, &machine, PassBuilderOptions::create())
         .and_then(|()| module.verify())
         .map_err(|message| broken(message.to_string()))?;
-    if !module.write_bitcode_to_path(output) {
-        let error = std::fs::File::create(output).err();
-        return Err(match error {
-            Some(error) => BuildError::io(crate::error::WRITE, output, error),
-            None => BuildError::DiskFull {
-                place: output.to_path_buf(),
-            },
-        });
-    }
+    write(&module, output)?;
     Ok(Facts {
         entry,
         languages,
         huge: has_huge_function(&module),
     })
+}
+
+/// Writes a module. LLVM itself would end the process if the disk is full.
+pub fn write(module: &Module<'_>, output: &Path) -> Result<(), BuildError> {
+    let bitcode = module.write_bitcode_to_memory();
+    std::fs::write(output, bitcode.as_slice())
+        .map_err(|error| BuildError::io(crate::error::WRITE, output, error))
 }
 
 /// The same of bitcode that was prepared before.
@@ -227,4 +226,17 @@ fn target_machine() -> Result<TargetMachine, String> {
             CodeModel::Default,
         )
         .ok_or_else(|| "LLVM has no x86-64 back end".to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_an_error() {
+        let context = Context::create();
+        let module = context.create_module("m");
+        let error = write(&module, Path::new("/dev/full")).unwrap_err();
+        assert_eq!(error.code(), 21, "{error}");
+    }
 }

@@ -40,6 +40,20 @@ pub enum Source {
 }
 
 impl Source {
+    /// The files or the directory that it is.
+    pub fn paths(&self) -> &[PathBuf] {
+        match self {
+            Source::Files(paths) => paths,
+            Source::Directory { path, .. }
+            | Source::Revision { repo: path, .. }
+            | Source::Cargo {
+                manifest_dir: path, ..
+            }
+            | Source::Bitcode(path)
+            | Source::CompileCommands { database: path, .. } => std::slice::from_ref(path),
+        }
+    }
+
     /// What is meant by paths on a command line. `program` is the executable that a
     /// build makes, or a cargo target.
     pub fn detect(paths: &[PathBuf], command: Option<String>, program: Option<String>) -> Source {
@@ -164,8 +178,10 @@ impl Variant {
     pub fn flags(self) -> &'static [&'static str] {
         match self {
             Variant::Sanitized => &["-fsanitize=address,undefined", "-fno-omit-frame-pointer"],
-            Variant::AutoZero => &["-ftrivial-auto-var-init=zero"],
-            Variant::AutoPattern => &["-ftrivial-auto-var-init=pattern"],
+            // What malloc has just given is undefined to a compiler that knows malloc: it would not be read at all,
+            // however the heap is filled.
+            Variant::AutoZero => &["-ftrivial-auto-var-init=zero", "-fno-builtin"],
+            Variant::AutoPattern => &["-ftrivial-auto-var-init=pattern", "-fno-builtin"],
         }
     }
 }

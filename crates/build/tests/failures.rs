@@ -220,6 +220,19 @@ fn unreadable_sources() {
 }
 
 #[test]
+fn names_that_are_not_unicode() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let room = Room::new();
+    let name = std::ffi::OsStr::from_bytes(b"tool\xff.c");
+    let path = room.path().join(name);
+    std::fs::write(&path, "int main(void) { return 0; }\n").unwrap();
+    let error = room.build(&Source::Files(vec![path])).unwrap_err();
+    assert_eq!(error.code(), 10);
+    assert!(error.to_string().contains("not UTF-8"), "{error}");
+    assert!(error.help().contains("rename"), "{}", error.help());
+}
+
+#[test]
 fn broken_compilation_databases() {
     let room = Room::new();
     for (text, reason) in [

@@ -190,6 +190,27 @@ fn variants_are_further_binaries() {
     assert_eq!(text(&run(path(Variant::AutoPattern), "0")), "-86\n");
 }
 
+/// A compiler that knows malloc reads nothing where nothing was written, and then no filling shows.
+#[test]
+fn memory_of_the_heap_is_read_by_the_builds_that_fill_it() {
+    let room = Room::new();
+    room.write("c.c", "#include <stdio.h>\n#include <stdlib.h>\nint main(void) { int *p = malloc(400); int v = p[30]; free(p); printf(\"%d\\n\", v); return 0; }\n");
+    room.write("cc.cpp", "#include <cstdio>\nint main() { int *p = new int[100]; int v = p[30]; delete[] p; printf(\"%d\\n\", v); return 0; }\n");
+    let mut options = room.options();
+    options.variants = vec![Variant::AutoZero, Variant::AutoPattern];
+    for name in ["c.c", "cc.cpp"] {
+        let built = build(&room.files(&[name]), &options).unwrap();
+        for variant in &built.variants {
+            for (perturb, shown) in [("255", "0\n"), ("85", "-1431655766\n")] {
+                let mut command = std::process::Command::new(&variant.path);
+                let output = command.env("MALLOC_PERTURB_", perturb).output().unwrap();
+                let said = String::from_utf8_lossy(&output.stdout);
+                assert_eq!(said, shown, "{name}, {}", variant.variant.name());
+            }
+        }
+    }
+}
+
 #[test]
 fn harnesses_get_a_main_that_feeds_them() {
     let room = Room::new();

@@ -186,6 +186,10 @@ impl ConfigFile<'_> {
         let list = value.as_array().ok_or_else(|| self.wrong(key, wanted))?;
         for entry in list {
             let entry = entry.as_table().ok_or_else(|| self.wrong(key, wanted))?;
+            // A table has no order, and the order counts.
+            if entry.len() != 1 {
+                return Err(self.wrong(key, wanted));
+            }
             for (name, value) in entry {
                 if !INPUT_KEYS.contains(&name.as_str()) {
                     return Err(self.unknown(name, INPUT_KEYS));

@@ -77,6 +77,7 @@ enum Command {
 
 fn main() -> std::process::ExitCode {
     failure::install_panic_hook();
+    changeling_build::llvm_ends_with(Code::INTERNAL.0.into());
     let result = std::panic::catch_unwind(|| {
         // As a compiler this program must take arguments as they are.
         if let Some(code) = commands::cc::run_as_compiler() {

@@ -21,7 +21,7 @@ use changeling_report::directory::OutputDirectory;
 use changeling_report::log::Log;
 use changeling_report::results::{self, InputView, Results};
 use changeling_trace::input::Input;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -193,9 +193,11 @@ impl Recorder {
                 continue;
             };
             other.group_size += described.group_size;
-            if !groups(&other.group).any(|group| group == described.group) {
-                other.group = format!("{}\n{}", other.group, described.group);
-            }
+            // In an order of their own: which was found first is chance.
+            let both: BTreeSet<&str> = groups(&other.group)
+                .chain(groups(&described.group))
+                .collect();
+            other.group = both.into_iter().collect::<Vec<_>>().join("\n");
             if let Some((_, folder)) = self.cases.remove(&difference.id)
                 && !folder.is_empty()
             {

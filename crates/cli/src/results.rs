@@ -105,7 +105,18 @@ fn finding_title(kind: results::Kind, outcome: &results::Outcome) -> String {
         .map_or(finding.as_str(), |(_, text)| text);
     let ends = [" on address ", " on unknown address ", " at pc "];
     let end = ends.iter().filter_map(|end| text.find(end)).min();
-    text[..end.unwrap_or(text.len())].to_owned()
+    let text = &text[..end.unwrap_or(text.len())];
+    let Some((place, what)) = text.split_once(": runtime error: ") else {
+        return text.to_owned();
+    };
+    // Where the source lies says nothing about the program.
+    let place = place.rsplit('/').next().unwrap_or(place);
+    let words = what.split(' ').map(|word| match word.starts_with("0x") {
+        true => "0x…",
+        false => word,
+    });
+    let what: Vec<&str> = words.collect();
+    format!("{place}: runtime error: {}", what.join(" "))
 }
 
 pub fn parting_place(base: &Spot, head: &Spot) -> Option<Place> {
@@ -474,5 +485,9 @@ mod tests {
         );
         let undefined = "new.c:3:5: runtime error: signed integer overflow";
         assert_eq!(title(undefined), undefined);
+        assert_eq!(
+            title("/home/a b/new.c:3:5: runtime error: load of address 0x7c1ff6 with no space"),
+            "new.c:3:5: runtime error: load of address 0x… with no space"
+        );
     }
 }

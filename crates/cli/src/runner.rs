@@ -262,10 +262,8 @@ impl Runner {
                 let version = &self.pair.versions[side.index()];
                 let binary = self.pair.binary(side, fill.variant());
                 let binary = binary.unwrap_or_else(|| version.built.plain.clone());
-                // The C library fills new memory with the complement of this.
-                let perturb = ("MALLOC_PERTURB_".into(), (!fill.byte()).to_string());
                 let options = Options {
-                    variables: vec![perturb],
+                    variables: vec![("GLIBC_TUNABLES".into(), fill.tunables())],
                     ..Options::default()
                 };
                 slot.insert(Plain::with_options(
@@ -316,6 +314,14 @@ impl Fill {
             Fill::Zeros => 0,
             Fill::Pattern => 0xaa,
         }
+    }
+
+    /// Settings of the C library for a heap that is filled so.
+    fn tunables(self) -> String {
+        // New memory is filled with the complement of this; what comes back from a thread's own store of
+        // freed memory is not, so there must be none.
+        let perturb = !self.byte();
+        format!("glibc.malloc.perturb={perturb}:glibc.malloc.tcache_count=0")
     }
 }
 

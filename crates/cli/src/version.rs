@@ -2,7 +2,7 @@
 
 use crate::exit::Code;
 use crate::failure::Failure;
-use changeling_build::{BuildOptions, Built, Source, build};
+use changeling_build::{BuildError, BuildOptions, Built, Source, build};
 use changeling_instrument::{InstrumentError, instrument};
 use changeling_trace::sites::{self, SiteTable};
 use std::path::{Path, PathBuf};
@@ -75,6 +75,22 @@ fn read_table(path: &PathBuf) -> Result<SiteTable, Failure> {
     Ok(table)
 }
 
+/// What could not be written because the disk is full.
+fn full_disk(error: &InstrumentError) -> Option<PathBuf> {
+    use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+    match error {
+        InstrumentError::Write { path, source } => {
+            let full = matches!(source.kind(), StorageFull | QuotaExceeded);
+            full.then(|| path.clone())
+        }
+        InstrumentError::Link { output } => {
+            let full = output.contains("No space left on device");
+            full.then(|| "the traced program".into())
+        }
+        _ => None,
+    }
+}
+
 impl From<InstrumentError> for Failure {
     fn from(error: InstrumentError) -> Failure {
         let help = match &error {
@@ -91,6 +107,9 @@ impl From<InstrumentError> for Failure {
             }
             _ => "`changeling doctor` tells whether something is missing",
         };
+        if let Some(place) = full_disk(&error) {
+            return BuildError::DiskFull { place }.into();
+        }
         let output = match &error {
             InstrumentError::Link { output } => Some(output.clone()),
             _ => None,

@@ -124,17 +124,6 @@ impl State {
         }
     }
 
-    /// A sanitizer's finding is a difference of its own kind.
-    pub fn record_sanitizer(
-        &mut self,
-        run: RunId,
-        kind: Kind,
-        seen: [Observation; 2],
-        entered: Vec<u32>,
-    ) -> Recorded {
-        self.difference(run, Class::Behaviour, (kind, seen), None, entered)
-    }
-
     pub fn one_of(&mut self, class: Class, at: usize) -> Difference {
         self.findings.list(class)[at].clone()
     }

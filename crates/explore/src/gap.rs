@@ -102,6 +102,8 @@ pub enum Gap {
     LeftOut,
     /// An input could not be run.
     RunFailed,
+    /// Sanitizers were asked about the inputs that were run. That speaks for no others.
+    Sanitizers,
     /// Flips were left when the search ended.
     Unfinished,
 }
@@ -134,6 +136,7 @@ impl Gap {
             Gap::NotTransparent => "traced program behaved otherwise than the plain one",
             Gap::LeftOut => "flip left out by a guide",
             Gap::RunFailed => "input that could not be run",
+            Gap::Sanitizers => "sanitizers on other inputs that take the same paths",
             Gap::Unfinished => "flip not tried",
         };
         fixed.into()

@@ -19,6 +19,9 @@ pub struct Flip {
     pub within: [u32; 2],
     /// 0 or 1, or the target block of a switch.
     pub outcome: u64,
+    /// If only one version takes the decision: what the other decides right beside it, by its site, and how that
+    /// always went.
+    pub opposite: Option<(u32, u64)>,
     /// A decision that only one version takes lies before it.
     pub after_difference: bool,
     /// Both versions have come by the same of the guide's signs, in the same order.
@@ -120,6 +123,12 @@ pub trait Guide: Send {
     /// Another bucket in which a flip that is worth trying should wait, too, with its rank there.
     fn also(&mut self, _flip: &Flip) -> Option<(Bucket, u32)> {
         None
+    }
+
+    /// Whether a flip takes back what parted the versions. It waits for a run, so that what lies behind the parting
+    /// comes first.
+    fn joins(&self, _flip: &Flip) -> bool {
+        false
     }
 
     /// Why a flip that is tried nevertheless would be given up otherwise: to see whether it would

@@ -7,7 +7,7 @@ use crate::merge::Owner;
 use crate::path::TestKind;
 use crate::runner::Side;
 use crate::state::State;
-use crate::tree::{NodeId, RunId, WayState};
+use crate::tree::{Decision, NodeId, RunId, WayState};
 use changeling_solver::{Assignment, Var};
 use rustc_hash::FxHashSet;
 
@@ -70,6 +70,13 @@ impl State {
         }
     }
 
+    /// What was held back waits like everything else.
+    pub fn release(&mut self, held: Vec<(NodeId, usize)>) {
+        for (node, at) in held {
+            self.offer(node, at, Some(Bucket::Diverge));
+        }
+    }
+
     /// A run saw something new: what others did at the decisions on its way is worth doing
     /// with its bytes as well.
     pub fn carry_over(&mut self, run: RunId) {
@@ -119,6 +126,10 @@ impl State {
         let Some(flip) = self.flip_at(node, at) else {
             return;
         };
+        if from.is_none() && self.guide.joins(&flip) {
+            self.held.push((node, at));
+            return;
+        }
         if let Some(rule) = self.guide.doubts(&flip) {
             self.doubt(node, at, rule);
         }
@@ -212,6 +223,36 @@ impl State {
         held.is_some_and(|held| self.arena.holds(held, &longest))
     }
 
+    /// What the other version decides right beside a decision that only one takes: its site, and how it went if it
+    /// always went the same way.
+    fn opposite(&self, node: NodeId) -> Option<(u32, u64)> {
+        let decision = self.tree.decision(node)?;
+        let Owner::One(side) = decision.owner else {
+            return None;
+        };
+        let other = side.other();
+        let taken = |decision: &Decision| {
+            let ways = decision.ways.iter().enumerate();
+            let mut taken = ways.filter(|(_, way)| matches!(way.state, WayState::Taken(_)));
+            let first = taken.next();
+            first.filter(|_| taken.next().is_none()).map(|(at, _)| at)
+        };
+        // Base's decision comes first.
+        let (beside, way) = match side {
+            Side::Head => self.tree.before(node)?,
+            Side::Base => {
+                let way = taken(decision)?;
+                let WayState::Taken(child) = decision.ways[way].state else {
+                    return None;
+                };
+                (child, taken(self.tree.decision(child)?)?)
+            }
+        };
+        let beside = self.tree.decision(beside)?;
+        let outcome = beside.ways[way].outcome;
+        (beside.owner == Owner::One(other)).then_some((beside.sites[other.index()], outcome))
+    }
+
     /// A side not taken, as guides see it.
     pub fn flip_at(&self, node: NodeId, at: usize) -> Option<Flip> {
         let decision = self.tree.decision(node)?;
@@ -231,6 +272,7 @@ impl State {
             caller: decision.caller,
             within: decision.within,
             outcome: decision.ways[at].outcome,
+            opposite: self.opposite(node),
             after_difference: self.tree.difference_before(node).is_some(),
             agrees: decision.agrees,
             contexts,

@@ -59,6 +59,10 @@ pub(crate) struct State {
     pub histories: HashSet<u64>,
     /// A run entered a change and nothing hid it.
     pub unmasked: bool,
+    /// Builds with sanitizers were asked too.
+    pub sanitized: bool,
+    /// Sides not taken of the last run's decisions that would take back what parted the versions.
+    pub held: Vec<(NodeId, usize)>,
     /// Where versions were seen to part.
     partings: HashSet<[u32; 2]>,
     /// The best rank of the flips offered last that lead to a target.
@@ -144,6 +148,8 @@ impl State {
             carriers: Vec::new(),
             histories: HashSet::new(),
             unmasked: false,
+            sanitized: false,
+            held: Vec::new(),
             partings: HashSet::new(),
             nearest: u32::MAX,
             epoch: 0,
@@ -169,6 +175,10 @@ impl State {
 
     /// The best task that waits.
     pub fn next_task(&mut self) -> Option<(Bucket, Task)> {
+        if self.frontier.has_only_mends() {
+            let held = std::mem::take(&mut self.held);
+            self.release(held);
+        }
         // Every pair of paths has been seen: other inputs bring nothing.
         if self.gaps.is_empty() && self.frontier.has_only_mends() {
             self.frontier.forget_mends();
@@ -324,9 +334,11 @@ impl State {
         });
         self.nearest = u32::MAX;
         self.look_for_mask(run);
+        let held = std::mem::take(&mut self.held);
         for &node in &inserted.decisions {
             self.enqueue(node);
         }
+        self.release(held);
         if !self.guide.only_flips() {
             self.come_near(run);
         }

@@ -22,6 +22,10 @@ pub(crate) fn conclude(
         let open = state.tree.open_ways().max(1);
         state.gaps.entry(Gap::Unfinished).or_default().count += open;
     }
+    if state.sanitized {
+        let pairs = state.stats.pairs;
+        state.gaps.entry(Gap::Sanitizers).or_default().count += pairs;
+    }
     let sample = state.sample();
     state.series.push(sample);
     state.stats.seconds = sample.seconds;

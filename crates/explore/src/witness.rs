@@ -89,30 +89,72 @@ pub fn still(
     kind: &Kind,
 ) -> Result<bool, RunError> {
     if let Kind::Sanitizer { .. } = kind {
-        return Ok(sanitizer(runner, input)?.is_some_and(|(found, _)| found == *kind));
+        let heard = hear_sanitizers(runner, input)?;
+        return Ok(matches!(heard, Some(Sanitized::OnlyOne { kind: found, .. }) if found == *kind));
     }
     let base = plain(runner, Side::Base, input)?;
     let head = plain(runner, Side::Head, input)?;
     Ok(classify(normaliser, &base, &head).as_ref() == Some(kind))
 }
 
-/// A sanitizer finding in one version only, if there are such builds.
-pub fn sanitizer(
+/// What builds with sanitizers say about an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sanitized {
+    /// Both versions, or neither, make a sanitizer speak.
+    Alike,
+    OnlyOne {
+        kind: Kind,
+        seen: [Observation; 2],
+    },
+    /// A version makes it speak in one run and not in the next.
+    Unstable {
+        side: Side,
+        seen: [Observation; 2],
+    },
+}
+
+/// Replays an input on builds with sanitizers, twice if one of them alone finds something; none if there are no such
+/// builds.
+pub fn hear_sanitizers(
     runner: &mut dyn PairRunner,
     input: &Input,
-) -> Result<Option<(Kind, [Observation; 2])>, RunError> {
-    let Some(base) = runner.replay(Side::Base, Variant::Sanitized, input)? else {
+) -> Result<Option<Sanitized>, RunError> {
+    let mut runs = Vec::with_capacity(2);
+    for side in Side::BOTH {
+        match runner.replay(side, Variant::Sanitized, input)? {
+            Some(seen) => runs.push(seen),
+            None => return Ok(None),
+        }
+    }
+    let Ok(seen) = <[Observation; 2]>::try_from(runs) else {
         return Ok(None);
     };
-    let Some(head) = runner.replay(Side::Head, Variant::Sanitized, input)? else {
-        return Ok(None);
+    let Some(side) = found_by_one(&seen) else {
+        return Ok(Some(Sanitized::Alike));
     };
-    let side = match (finding(&base), finding(&head)) {
-        (None, Some(_)) => Side::Head,
-        (Some(_), None) => Side::Base,
-        _ => return Ok(None),
-    };
-    Ok(Some((Kind::Sanitizer { side }, [base, head])))
+    for version in Side::BOTH {
+        let Some(again) = runner.replay(version, Variant::Sanitized, input)? else {
+            return Ok(None);
+        };
+        let first = &seen[version.index()];
+        if finding(first).is_some() != finding(&again).is_some() {
+            return Ok(Some(Sanitized::Unstable {
+                side: version,
+                seen: [first.clone(), again],
+            }));
+        }
+    }
+    let kind = Kind::Sanitizer { side };
+    Ok(Some(Sanitized::OnlyOne { kind, seen }))
+}
+
+/// The version in which a sanitizer found something, if it did so in one only.
+fn found_by_one(seen: &[Observation; 2]) -> Option<Side> {
+    match seen.each_ref().map(finding) {
+        [None, Some(_)] => Some(Side::Head),
+        [Some(_), None] => Some(Side::Base),
+        _ => None,
+    }
 }
 
 /// The line in which a sanitizer says what it found.
@@ -124,6 +166,21 @@ pub fn finding(observation: &Observation) -> Option<String> {
             || (line.contains("WARNING: ") && line.contains("Sanitizer"))
     })?;
     Some(line.to_owned())
+}
+
+/// Whether what a version does depends on what is in memory that it has not written.
+pub fn reads_unwritten(
+    runner: &mut dyn PairRunner,
+    normaliser: &Normaliser,
+    side: Side,
+    input: &Input,
+) -> Result<bool, RunError> {
+    let zeros = runner.replay(side, Variant::Zeroed, input)?;
+    let pattern = runner.replay(side, Variant::Patterned, input)?;
+    Ok(match (zeros, pattern) {
+        (Some(zeros), Some(pattern)) => classify(normaliser, &zeros, &pattern).is_some(),
+        _ => false,
+    })
 }
 
 fn rests_on_memory(

@@ -101,14 +101,17 @@ pub fn transform(bitcode: &Path, traced: &Path) -> Result<SiteTable, InstrumentE
         reason: error.to_string(),
     })?;
     run_passes(&module, &machine, AFTER)?;
-    if !module.write_bitcode_to_path(traced) {
-        let source = std::io::Error::other("LLVM could not write it");
-        return Err(InstrumentError::Write {
-            path: traced.into(),
-            source,
-        });
-    }
+    write(&module, traced)?;
     Ok(table)
+}
+
+/// LLVM itself would end the process if the disk is full.
+fn write(module: &Module<'_>, path: &Path) -> Result<(), InstrumentError> {
+    let bitcode = module.write_bitcode_to_memory();
+    std::fs::write(path, bitcode.as_slice()).map_err(|source| InstrumentError::Write {
+        path: path.into(),
+        source,
+    })
 }
 
 /// What was linked in beside the program, by name.
@@ -407,4 +410,20 @@ fn target_machine() -> Result<TargetMachine, InstrumentError> {
             CodeModel::Default,
         )
         .ok_or_else(|| failed("no target machine".into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_an_error() {
+        let context = Context::create();
+        let module = context.create_module("m");
+        let error = write(&module, Path::new("/dev/full")).unwrap_err();
+        let InstrumentError::Write { source, .. } = error else {
+            panic!("{error}")
+        };
+        assert_eq!(source.kind(), std::io::ErrorKind::StorageFull);
+    }
 }

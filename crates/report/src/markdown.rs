@@ -217,17 +217,15 @@ fn push_exploration(text: &mut String, results: &Results) {
     for warning in &results.warnings {
         text.push_str(&format!("- warning: {}\n", markdown(&visible(warning))));
     }
-    let apart = [
-        (results.suspected.len() as u64, "suspected, not confirmed"),
-        (
-            results.undefined.len() as u64,
-            "resting on undefined behaviour",
-        ),
-        (results.unstable.len() as u64, "unstable"),
-        (results.accepted.count, "accepted before"),
-    ];
-    for (count, what) in apart.into_iter().filter(|(count, _)| *count > 0) {
-        text.push_str(&format!("- {} {what}\n", wording::grouped(count)));
+    let suspected = results.suspected.iter().map(|it| &it.input).collect();
+    let undefined = results.undefined.iter().map(|it| &it.input).collect();
+    let unstable = results.unstable.iter().map(|it| &it.input).collect();
+    push_apart(text, "suspected, not confirmed", suspected);
+    push_apart(text, "resting on undefined behaviour", undefined);
+    push_apart(text, "unstable", unstable);
+    if results.accepted.count > 0 {
+        let count = wording::grouped(results.accepted.count);
+        text.push_str(&format!("- {count} accepted before\n"));
     }
     if !results.losses.is_empty() {
         text.push_str("\n| lost | where | why |\n|--:|---|---|\n");
@@ -243,4 +241,19 @@ fn push_exploration(text: &mut String, results: &Results) {
         }
     }
     text.push_str("\n</details>\n");
+}
+
+/// How many inputs are no differences for a reason, and some of them.
+fn push_apart(text: &mut String, what: &str, inputs: Vec<&InputView>) {
+    const SHOWN: usize = 5;
+    if inputs.is_empty() {
+        return;
+    }
+    let count = wording::grouped(inputs.len() as u64);
+    let shown = inputs.iter().take(SHOWN);
+    let shown: Vec<String> = shown
+        .map(|input| markdown_code(&view::inline(input)))
+        .collect();
+    let more = if inputs.len() > SHOWN { ", …" } else { "" };
+    text.push_str(&format!("- {count} {what}: {}{more}\n", shown.join(", ")));
 }

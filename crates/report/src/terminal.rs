@@ -410,22 +410,27 @@ fn push_others(text: &mut String, results: &Results, style: Style) {
     for suspected in &results.suspected {
         let title = printable_str(&suspected.title);
         lines.push(format!(
-            "suspected, not confirmed: {title}: {}",
-            printable_str(&suspected.reason)
+            "suspected, not confirmed: {title}: {} ({})",
+            printable_str(&suspected.reason),
+            view::inline(&suspected.input)
         ));
     }
     for undefined in &results.undefined {
         let title = printable_str(&undefined.title);
         lines.push(format!(
-            "undefined behaviour: {title}: {}",
-            printable_str(&undefined.detail)
+            "undefined behaviour: {title}: {} ({})",
+            printable_str(&undefined.detail),
+            view::inline(&undefined.input)
         ));
     }
     if !results.unstable.is_empty() {
         let inputs = wording::count(results.unstable.len() as u64, "input");
-        let first = printable_str(&results.unstable[0].detail);
+        let first = &results.unstable[0];
         lines.push(format!(
-            "unstable, a version disagrees with itself on {inputs}: {first}"
+            "unstable, {} disagrees with itself on {inputs}: {} ({})",
+            first.version.name(),
+            printable_str(&first.detail),
+            view::inline(&first.input)
         ));
     }
     if !lines.is_empty() {

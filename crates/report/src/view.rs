@@ -1,6 +1,7 @@
 //! Bytes as lines a person can read.
 
 use crate::escape;
+use crate::results::InputView;
 
 /// Whether escapes would be rare enough to read through.
 pub fn is_text(bytes: &[u8]) -> bool {
@@ -41,6 +42,15 @@ pub fn input(bytes: &[u8], limit: usize) -> Vec<String> {
         return vec![format!("\"{}\"", line(bytes, limit))];
     }
     hexdump(bytes, limit.div_ceil(5).max(4))
+}
+
+/// All streams of an input on one line, each with its name.
+pub fn inline(input: &InputView) -> String {
+    let streams = input.streams.iter().map(|stream| {
+        let label = escape::printable_str(&stream.label);
+        format!("{label} \"{}\"", line(&stream.bytes, 80))
+    });
+    streams.collect::<Vec<_>>().join(", ")
 }
 
 /// Offset, sixteen bytes, the printable ones once more.

@@ -245,10 +245,8 @@ fn list(sides: &[Named; 2], settings: &Settings) -> Result<Code, Failure> {
     println!("base: {}", sides[0].label);
     println!("head: {}", sides[1].label);
     println!("inputs: {}", Bound::of(&shape).text);
-    println!(
-        "starts from: {} inputs",
-        load_seeds(settings, &shape)?.0.len().max(1)
-    );
+    let seeds = load_seeds(settings, &shape)?.0.len().max(1);
+    println!("starts from: {}", wording::count(seeds as u64, "input"));
     match Regions::find(&versions) {
         Err(reason) => println!("changes: unknown ({reason})"),
         Ok((regions, _)) => {

@@ -146,3 +146,25 @@ int main(void) {
         assert!(change["runs"].as_u64().unwrap() <= runs, "{change}");
     }
 }
+
+/// Nothing is left to explore: then it does not matter who came first.
+#[test]
+fn several_workers_find_the_same_as_one() {
+    let [old, new] = ["old", "new"].map(|side| fixture(&format!("demo/{side}.c")));
+    let (old, new) = (old.display().to_string(), new.display().to_string());
+    let mut found = Vec::new();
+    for (jobs, seed) in [("1", "0"), ("4", "0"), ("2", "3")] {
+        let room = Room::new();
+        let run = ["run", &old, &new, "--sym-arg", "4", "--time", "100s"];
+        let said = room.changeling(&[&run[..], &["--jobs", jobs, "--random-seed", seed]].concat());
+        assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+        let results = room.results();
+        assert_eq!(results["stopped"], "exhausted", "{}", said.stdout);
+        let differences = results["differences"].as_array().unwrap().iter();
+        let groups = differences.map(|one| one["group"].as_str().unwrap().to_owned());
+        let mut groups: Vec<String> = groups.collect();
+        groups.sort();
+        found.push((groups, results["stats"]["pairs"].as_u64()));
+    }
+    assert!(found.iter().all(|one| *one == found[0]), "{found:#?}");
+}

@@ -57,6 +57,11 @@ fn wrong_settings_are_named() {
             "`quiet` and `json-lines`",
         ),
         ("head = 3", "`head` must be a text"),
+        (
+            "input = [{ sym-arg = 4, arg = \"-n\" }]",
+            "`input` must be a list such as",
+        ),
+        ("input = [{}]", "`input` must be a list such as"),
     ] {
         room.write("changeling.toml", text);
         let said = room.changeling(&["run", "a.c", "b.c"]);

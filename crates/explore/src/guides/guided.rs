@@ -68,7 +68,7 @@ pub(super) const LATER: u32 = 1 << 29;
 
 /// Ranks of flips behind a change, and before one that was entered later. Those behind a place where
 /// the versions differ have none.
-const BEHIND: u32 = 4;
+pub(super) const BEHIND: u32 = 4;
 const BEFORE: u32 = 8;
 /// Ranks of flips by which the input ends before what was read of it.
 const SHORTENED: u32 = 4 * Key::GOAL;
@@ -77,7 +77,7 @@ const ROOM: u32 = 4 * Key::GOAL;
 /// Ranks of flips behind something that hides effects.
 const HIDDEN: u32 = 2 * Key::GOAL;
 /// Ranks of flips that lead to what the inputs given have run.
-const COVERED: u32 = 8;
+pub(super) const COVERED: u32 = 8;
 
 pub struct Guided {
     pub(super) tables: Tables,
@@ -337,18 +337,6 @@ pub(super) fn plain(bucket: Option<Bucket>) -> Advice {
     Advice::Try { rank: 0, bucket }
 }
 
-/// What parted the versions is lost where something else is all that shows.
-fn behind_difference(flip: &Flip) -> Advice {
-    if !flip.masked {
-        return plain(None);
-    }
-    let (rank, bucket) = match flip.owner {
-        Owner::Both => (COVERED, Some(Bucket::Explore)),
-        Owner::One(_) => (BEHIND, None),
-    };
-    Advice::Try { rank, bucket }
-}
-
 fn reach(rank: u32) -> Advice {
     Advice::Try {
         rank,
@@ -378,7 +366,7 @@ impl Guide for Guided {
         }
         // Where the versions part, or have parted, the search knows best.
         if flip.owner != Owner::Both || flip.after_difference {
-            return behind_difference(flip);
+            return self.behind_difference(flip);
         }
         if let Some(advice) = self.continues_sequence(flip) {
             return advice;
@@ -397,6 +385,10 @@ impl Guide for Guided {
         let side = side.and_then(|side| self.rank(side, flip));
         let rank = side.into_iter().chain(self.parting_rank(flip)).min()?;
         Some((Bucket::Reach, rank.min(LATER - 1)))
+    }
+
+    fn joins(&self, flip: &Flip) -> bool {
+        self.choice.order.is_none() && self.rejoins(flip)
     }
 
     fn doubts(&self, flip: &Flip) -> Option<Rule> {

@@ -6,9 +6,12 @@
 //! plan; where the numbers are not the same, the version that has fewer is helped to get there first.
 
 use super::conditions::Test;
-use super::guided::Guided;
+use super::guided::{BEHIND, COVERED, Guided, plain};
 use super::plan::{UNPLANNED, Web};
-use crate::guide::{Context, Flip};
+use crate::frontier::Bucket;
+use crate::guide::{Advice, Context, Flip};
+use crate::merge::Owner;
+use crate::path::TestKind;
 use crate::runner::Side;
 use std::sync::Arc;
 
@@ -22,6 +25,33 @@ pub struct Parting {
 }
 
 impl Guided {
+    /// Flips of what only one version decides, or behind it.
+    pub(super) fn behind_difference(&self, flip: &Flip) -> Advice {
+        // What parted the versions is lost where something else is all that shows.
+        if !flip.masked {
+            return plain(None);
+        }
+        let (rank, bucket) = match flip.owner {
+            Owner::Both => (COVERED, Some(Bucket::Explore)),
+            Owner::One(_) => (BEHIND, None),
+        };
+        Advice::Try { rank, bucket }
+    }
+
+    /// Whether a branch went one way in one version and the other way in the other, and a flip makes both go the same
+    /// way again: what parted the versions would be gone.
+    pub(super) fn rejoins(&self, flip: &Flip) -> bool {
+        let Some((opposite, outcome)) = flip.opposite else {
+            return false;
+        };
+        let [base, head] = match flip.sites {
+            [0, head] => [opposite, head],
+            [base, _] => [base, opposite],
+        };
+        let same_branch = self.tables.partners.get(base as usize) == Some(&head);
+        flip.kind == TestKind::Branch && same_branch && flip.outcome == outcome
+    }
+
     /// Sides of branches on which the versions may part, where what they test differs by now: how many
     /// goals are left for the version to take it that is nearer to it.
     pub(super) fn leads(&mut self, contexts: [Context; 2]) -> Arc<[(usize, u32)]> {

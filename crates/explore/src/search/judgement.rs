@@ -5,13 +5,14 @@ use crate::Observation;
 use crate::difference::{Kind, classify};
 use crate::digest::digest;
 use crate::findings::{Class, Recorded};
+use crate::gap::Gap;
 use crate::group::{GroupKey, Spot};
 use crate::merge;
 use crate::path;
 use crate::reduce;
 use crate::runner::{PairRunner, RunError, Side, Variant};
 use crate::tree::RunId;
-use crate::witness::{self, Testimony};
+use crate::witness::{self, Sanitized, Testimony};
 use changeling_solver::Arena;
 use changeling_trace::input::Input;
 use std::sync::Arc;
@@ -33,13 +34,42 @@ impl Shared<'_> {
         let testimony = witness::hear(&mut counted, &self.subject.normaliser, input);
         self.lock().state.stats.replays += counted.replays;
         let testimony = testimony?;
-        if let Testimony::Confirmed { seen, .. }
-        | Testimony::Undefined { seen, .. }
-        | Testimony::Suspected { seen, .. } = &testimony
-        {
-            self.note_violations(run, input, traced, seen);
+        // Where uninitialised memory is read, the tracer is not to blame for what was in it.
+        if let Testimony::Confirmed { seen, .. } | Testimony::Suspected { seen, .. } = &testimony {
+            self.note_violations(runner, run, input, [traced, seen])?;
         }
         self.conclude(runner, run, input, testimony)
+    }
+
+    /// A finding of a sanitizer in one version only is a difference of its own kind.
+    pub(super) fn judge_sanitized(
+        &self,
+        runner: &mut dyn PairRunner,
+        run: RunId,
+        input: &Input,
+        heard: Sanitized,
+    ) -> Result<(), RunError> {
+        let entered = runner.entered(input);
+        let (kind, recorded) = {
+            let mut inner = self.lock();
+            inner.state.sanitized = true;
+            match heard {
+                Sanitized::Alike => return Ok(()),
+                Sanitized::Unstable { side, seen } => {
+                    let testimony = Testimony::Unstable { side, seen };
+                    inner.state.record(run, testimony, entered);
+                    return Ok(());
+                }
+                Sanitized::OnlyOne { kind, seen } => {
+                    let testimony = Testimony::Confirmed {
+                        kind: kind.clone(),
+                        seen,
+                    };
+                    (kind, inner.state.record(run, testimony, entered))
+                }
+            }
+        };
+        self.announce(runner, input, &kind, recorded)
     }
 
     fn conclude(
@@ -160,10 +190,10 @@ impl Shared<'_> {
         class: Class,
     ) -> Result<Option<(Input, [Observation; 2])>, RunError> {
         if let Kind::Sanitizer { .. } = wanted {
-            let found = witness::sanitizer(runner, &small)?;
-            return Ok(found
-                .filter(|(kind, _)| kind == wanted)
-                .map(|(_, seen)| (small, seen)));
+            return Ok(match witness::hear_sanitizers(runner, &small)? {
+                Some(Sanitized::OnlyOne { kind, seen }) if kind == *wanted => Some((small, seen)),
+                _ => None,
+            });
         }
         Ok(
             match (
@@ -222,39 +252,49 @@ impl Shared<'_> {
         if agrees {
             return Ok(());
         }
-        match traced {
-            Some(traced) => self.note_violations(run, input, traced, &seen),
-            None => {
-                let runs = runner.pair(input)?;
-                let traced = runs.map(|run| run.observation);
-                self.note_violations(run, input, &traced, &seen);
+        let testimony = match classify(normaliser, &seen[0], &seen[1]) {
+            Some(_) => Some(witness::hear(runner, normaliser, input)?),
+            None => None,
+        };
+        if !matches!(testimony, Some(Testimony::Undefined { .. })) {
+            match traced {
+                Some(traced) => self.note_violations(runner, run, input, [traced, &seen])?,
+                None => {
+                    let runs = runner.pair(input)?;
+                    let traced = runs.map(|run| run.observation);
+                    self.note_violations(runner, run, input, [&traced, &seen])?;
+                }
             }
         }
-        if classify(normaliser, &seen[0], &seen[1]).is_some() {
-            let testimony = witness::hear(runner, normaliser, input)?;
-            return self.conclude(runner, run, input, testimony);
+        match testimony {
+            Some(testimony) => self.conclude(runner, run, input, testimony),
+            None => Ok(()),
         }
-        Ok(())
     }
 
+    /// Traced programs should behave like the plain ones, unless they look at memory that they have not written.
     fn note_violations(
         &self,
+        runner: &mut dyn PairRunner,
         run: RunId,
         input: &Input,
-        traced: &[Observation; 2],
-        plain: &[Observation; 2],
-    ) {
+        [traced, plain]: [&[Observation; 2]; 2],
+    ) -> Result<(), RunError> {
         let normaliser = &self.subject.normaliser;
-        let mut inner = self.lock();
-        inner.state.corpus[run.0 as usize].checked = true;
+        self.lock().state.corpus[run.0 as usize].checked = true;
         for side in Side::BOTH {
             let (traced, plain) = (&traced[side.index()], &plain[side.index()]);
-            if digest(normaliser, traced) != digest(normaliser, plain) {
-                inner
-                    .state
-                    .violation(side, input, traced.clone(), plain.clone());
+            if digest(normaliser, traced) == digest(normaliser, plain) {
+                continue;
+            }
+            let unwritten = witness::reads_unwritten(runner, normaliser, side, input)?;
+            let state = &mut self.lock().state;
+            match unwritten {
+                true => state.note(Gap::UndefinedBehaviour),
+                false => state.violation(side, input, traced.clone(), plain.clone()),
             }
         }
+        Ok(())
     }
 }
 

@@ -306,13 +306,8 @@ impl<'a> Shared<'a> {
         {
             self.compare_with_plain(runner, run, input, Some(&traced))?;
         }
-        if is_new_pair && let Some((kind, seen)) = witness::sanitizer(runner, input)? {
-            let entered = runner.entered(input);
-            let recorded = self
-                .lock()
-                .state
-                .record_sanitizer(run, kind.clone(), seen, entered);
-            self.announce(runner, input, &kind, recorded)?;
+        if is_new_pair && let Some(heard) = witness::hear_sanitizers(runner, input)? {
+            self.judge_sanitized(runner, run, input, heard)?;
         }
         Ok(())
     }

@@ -170,6 +170,40 @@ fn a_difference_that_vanishes_with_filled_memory_is_undefined_behaviour() {
     assert_eq!(outcome.verdict, Verdict::NoneFound);
 }
 
+/// What is in memory that nobody wrote is not the same in the traced program: no fault of the tracer.
+#[test]
+fn uninitialised_memory_is_not_held_against_the_tracer() {
+    let mut runner = ToyRunner::new(teller("a", "b"), teller("traced", "b"));
+    runner.plain = Some([teller("a", "b"), teller("plain", "b")]);
+    runner
+        .variants
+        .push((Variant::Zeroed, [teller("a", "b"), teller("a", "b")]));
+    let outcome = run(runner);
+    assert_eq!(outcome.undefined.len(), 1);
+    assert!(outcome.violations.is_empty());
+}
+
+/// The plain builds happen to find the same in it.
+#[test]
+fn nor_is_it_where_plain_builds_behave_alike() {
+    let mut runner = ToyRunner::new(teller("a", "b"), teller("traced", "b"));
+    runner.plain = Some([teller("a", "b"), teller("a", "b")]);
+    for (variant, filled) in [(Variant::Zeroed, "a"), (Variant::Patterned, "z")] {
+        let programs = [teller("a", "b"), teller(filled, "b")];
+        runner.variants.push((variant, programs));
+    }
+    let outcome = run(runner);
+    assert_eq!(outcome.suspected.len(), 1);
+    assert!(outcome.violations.is_empty());
+    assert!(
+        outcome
+            .gaps
+            .iter()
+            .any(|gap| gap.what.contains("undefined"))
+    );
+    assert_eq!(outcome.verdict, Verdict::NoneFound);
+}
+
 #[test]
 fn a_hang_is_one_only_if_it_lasts() {
     let hangs = || program(|_| Err(Stop::TimedOut));
@@ -214,6 +248,50 @@ fn a_sanitizer_finding_in_one_version_is_a_difference() {
         Kind::Sanitizer { side: Side::Head }
     );
     assert_eq!(outcome.differences[0].input.streams[0].bytes, b"x");
+}
+
+/// A sanitizer that speaks of 'x' in every run, or in every other.
+fn sanitized(now_and_then: bool) -> Program {
+    let runs = AtomicU64::new(0);
+    program(move |m| {
+        let Some(byte) = m.getchar(0, 1) else {
+            return Ok(());
+        };
+        if byte.value == u64::from(b'x') {
+            let run = runs.fetch_add(1, Ordering::Relaxed);
+            if !now_and_then || run.is_multiple_of(2) {
+                m.complain("==1==ERROR: AddressSanitizer: heap-use-after-free");
+            }
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn a_sanitizer_that_disagrees_with_itself_is_unstable() {
+    for (now_and_then, verdict) in [(true, Verdict::NoneFound), (false, Verdict::Differences)] {
+        let mut runner = ToyRunner::new(teller("a", "a"), teller("a", "a"));
+        let variants = [teller("a", "a"), sanitized(now_and_then)];
+        runner.variants.push((Variant::Sanitized, variants));
+        let outcome = run(runner);
+        assert_eq!(outcome.verdict, verdict);
+        assert_eq!(!outcome.unstable.is_empty(), now_and_then);
+    }
+}
+
+/// One input of each pair of paths is run, and a sanitizer may find something on another one.
+#[test]
+fn nothing_found_by_sanitizers_is_no_proof() {
+    let mut runner = ToyRunner::new(teller("a", "a"), teller("a", "a"));
+    let quiet = [teller("a", "a"), teller("a", "a")];
+    runner.variants.push((Variant::Sanitized, quiet));
+    let outcome = run(runner);
+    assert_eq!(outcome.verdict, Verdict::NoneFound);
+    let [gap] = outcome.gaps.as_slice() else {
+        panic!("{:?}", outcome.gaps)
+    };
+    assert!(gap.what.contains("sanitizers"));
+    assert_eq!(gap.count, outcome.stats.pairs);
 }
 
 /// Remembers what it hears.

@@ -23,6 +23,8 @@ fixed=
 if setarch -R true >/dev/null 2>&1; then fixed='setarch -R'; fi
 limit=
 if command -v timeout >/dev/null 2>&1; then limit="timeout -k 1 ${TIMEOUT:-10}"; fi
+# A version that prints without end must not fill the disk: 64 MiB, in blocks of 512 bytes.
+flood_limit() { ulimit -f 131072 2>/dev/null || true; }
 
 "#;
 
@@ -31,7 +33,7 @@ const END: &str = r#"
 show() { head -n 100 "$1" | cat -v | sed "s/^/    /"; }
 outcome() {
     echo "$1: exit code $(cat "$scratch/$1/exit")"
-    for stream in stdout stderr; do
+    for stream in stdout stderr observed; do
         if [ -s "$scratch/$1/$stream" ]; then
             echo "  $stream:"
             show "$scratch/$1/$stream"
@@ -44,7 +46,7 @@ run head "$HEAD"
 outcome base
 outcome head
 differs=
-for part in exit stdout stderr; do
+for part in exit stdout stderr observed; do
     cmp -s "$scratch/base/$part" "$scratch/head/$part" || differs="$differs $part"
 done
 diff -r "$scratch/base/files" "$scratch/head/files" >/dev/null 2>&1 || differs="$differs files"
@@ -130,12 +132,12 @@ fn run_function(input: &Input) -> Vec<u8> {
     );
     out.extend_from_slice(&files);
     out.extend_from_slice(
-        b"    (cd \"$scratch/work\" && exec env -i PATH=\"$PATH\" HOME=\"$scratch/work\" LC_ALL=C TZ=UTC \\\n        ",
+        b"    (cd \"$scratch/work\" && flood_limit && exec env -i PATH=\"$PATH\" HOME=\"$scratch/work\" LC_ALL=C TZ=UTC CHANGELING_OBSERVE_FD=9 \\\n        ",
     );
     out.extend_from_slice(&words.join(&b' '));
     out.extend_from_slice(
         format!(
-            " \\\n        <{stdin} >\"$scratch/$1/stdout\" 2>\"$scratch/$1/stderr\")\n    \
+            " \\\n        <{stdin} >\"$scratch/$1/stdout\" 2>\"$scratch/$1/stderr\" 9>\"$scratch/$1/observed\")\n    \
              echo \"$?\" >\"$scratch/$1/exit\"\n    \
              mv \"$scratch/work\" \"$scratch/$1/files\" || exit 2\n}}\n"
         )

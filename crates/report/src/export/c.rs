@@ -1,6 +1,6 @@
 //! A C program that is a test.
 
-use super::{Expectation, checks_stderr};
+use super::{Expectation, Left, checks_stderr, left_behind, observed};
 use crate::case::Case;
 use crate::escape::{self, c_literal};
 use crate::results::End;
@@ -57,8 +57,27 @@ pub fn test(case: &Case, expectation: Expectation, program: &str) -> String {
     if checks_stderr(case) {
         checks.push_str(&check(".stderr", &expected.stderr));
     }
-    for file in &expected.files {
-        checks.push_str(&check(&file.name, &file.bytes));
+    if let Some(expected) = observed(case, expected) {
+        checks.push_str(&check(".observed", &expected));
+    }
+    for left in left_behind(case, expected) {
+        let name = c_literal(left.name().as_bytes());
+        let is_right = match left {
+            Left::File(name, bytes) => {
+                checks.push_str(&check(name, bytes));
+                continue;
+            }
+            Left::Link(_, target) => {
+                let (size, target) = (target.len(), c_literal(target));
+                format!(
+                    "readlink({name}, text, sizeof text) == {size} && !memcmp(text, {target}, {size})"
+                )
+            }
+            Left::Directory(_) => format!("!lstat({name}, &found) && S_ISDIR(found.st_mode)"),
+            Left::Other(_) => format!("!lstat({name}, &found)"),
+            Left::Nothing(_) => format!("lstat({name}, &found)"),
+        };
+        checks.push_str(&format!("    expect({is_right}, {name});\n"));
     }
     let (end, wanted) = match expected.end {
         End::Exit(code) => (
@@ -142,6 +161,7 @@ const PROGRAM: &str = r#"#define _XOPEN_SOURCE 700
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -175,6 +195,12 @@ static void same(const char *name, const char *bytes, size_t size) {
     if (file) fclose(file);
 }
 
+static void expect(int right, const char *what) {
+    if (right) return;
+    fprintf(stderr, "%s is not as expected\n", what);
+    failures++;
+}
+
 int main(void) {
     const char *named = getenv("PROGRAM");
     char *program = realpath(named ? named : @PROGRAM@, NULL);
@@ -188,7 +214,10 @@ int main(void) {
         return 2;
     }
 @FILES@@STDIN@    char *arguments[] = {program, @ARGUMENTS@NULL};
-    char *environment[] = {"LC_ALL=C", "TZ=UTC", @ENVIRONMENT@NULL};
+    char *environment[] = {"LC_ALL=C", "TZ=UTC", "CHANGELING_OBSERVE_FD=9", @ENVIRONMENT@NULL};
+    struct stat found;
+    char text[4096];
+    (void)found, (void)text;
     pid_t child = fork();
     if (child == 0) {
         int in = open(".stdin", O_RDONLY);
@@ -196,17 +225,18 @@ int main(void) {
         int err = open(".stderr", O_WRONLY | O_CREAT | O_TRUNC, 0666);
         dup2(in, 0);
         dup2(out, 1);
+        int observed = open(".observed", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+        struct rlimit size = {64 << 20, 64 << 20};
         dup2(err, 2);
+        dup2(observed, 9);
+        setrlimit(RLIMIT_FSIZE, &size);
         alarm(10);
         execve(program, arguments, environment);
         _exit(127);
     }
     int status;
     waitpid(child, &status, 0);
-    if (!(@END@)) {
-        fprintf(stderr, "wait status %#x, expected @WANTED@\n", (unsigned)status);
-        failures++;
-    }
+    expect(@END@, "the end (@WANTED@)");
 @CHECKS@    printf("%s\n", failures ? "failed" : "ok");
     return failures != 0;
 }

@@ -7,7 +7,8 @@ pub mod rust;
 pub mod shell;
 
 use crate::case::Case;
-use crate::results::{End, Kind, Outcome, Side};
+use crate::results::{End, FileWritten, Kind, Outcome, Side};
+use changeling_trace::input::StreamKind;
 
 /// What an exported test asserts.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +35,70 @@ fn shell_status(end: End) -> i32 {
         // As `timeout` says it.
         End::TimedOut => 124,
     }
+}
+
+/// What must be in the working directory after a run, or must not be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Left<'a> {
+    File(&'a str, &'a [u8]),
+    Directory(&'a str),
+    Link(&'a str, &'a [u8]),
+    /// A pipe, socket or device.
+    Other(&'a str),
+    Nothing(&'a str),
+}
+
+/// What the expected version leaves behind, also where only the other one does something.
+fn left_behind<'a>(case: &'a Case, expected: &'a Outcome) -> Vec<Left<'a>> {
+    let others = [&case.base, &case.head].map(|outcome| &outcome.files);
+    let mut left: Vec<Left<'_>> = expected.files.iter().map(Left::of).collect();
+    for other in others.into_iter().flatten().map(Left::of) {
+        if left.iter().any(|known| known.name() == other.name()) {
+            continue;
+        }
+        let mut streams = case.input.streams.iter();
+        let given = streams.find(|s| s.kind == StreamKind::File && s.name == other.name());
+        left.push(match given {
+            Some(stream) => Left::File(other.name(), &stream.bytes),
+            None => Left::Nothing(other.name()),
+        });
+    }
+    left
+}
+
+impl<'a> Left<'a> {
+    /// The end of the name tells what it is.
+    fn of(file: &'a FileWritten) -> Left<'a> {
+        let name = file.name.as_str();
+        if let Some(name) = name.strip_suffix(" (removed)") {
+            Left::Nothing(name)
+        } else if let Some(name) = name.strip_suffix('/') {
+            Left::Directory(name)
+        } else if let Some(name) = name.strip_suffix('@') {
+            Left::Link(name, &file.bytes)
+        } else if let Some(name) = name.strip_suffix('|') {
+            Left::Other(name)
+        } else {
+            Left::File(name, &file.bytes)
+        }
+    }
+
+    fn name(self) -> &'a str {
+        match self {
+            Left::File(name, _)
+            | Left::Directory(name)
+            | Left::Link(name, _)
+            | Left::Other(name)
+            | Left::Nothing(name) => name,
+        }
+    }
+}
+
+/// What a program writes that observes these values, if any version observes something else.
+fn observed(case: &Case, expected: &Outcome) -> Option<Vec<u8>> {
+    let lines = expected.observed.iter();
+    let lines = lines.map(|observed| format!("{}={}\n", observed.name, observed.value));
+    (case.base.observed != case.head.observed).then(|| lines.collect::<String>().into_bytes())
 }
 
 /// Error output is often worded for people, so it is checked only where it is

@@ -1,6 +1,6 @@
 //! A Rust `#[test]`.
 
-use super::{Expectation, checks_stderr, test_name};
+use super::{Expectation, Left, checks_stderr, left_behind, observed, test_name};
 use crate::case::Case;
 use crate::escape::{self, rust_literal};
 use crate::results::End;
@@ -41,11 +41,14 @@ pub fn test(case: &Case, expectation: Expectation, program: Program<'_>) -> Stri
         test_name(case)
     ));
     line("std::fs::create_dir_all(&folder).unwrap();".into());
-    line("let mut command = Command::new(program);".into());
+    // The shell opens what values are observed through, and bounds what can be written.
+    line("let mut command = Command::new(\"/bin/sh\");".into());
+    line("command.args([\"-c\", \"ulimit -f 131072; exec \\\"$0\\\" \\\"$@\\\" 9>.observed\"]).arg(program);".into());
     line(
         "command.current_dir(&folder).env_clear().env(\"LC_ALL\", \"C\").env(\"TZ\", \"UTC\");"
             .into(),
     );
+    line("command.env(\"CHANGELING_OBSERVE_FD\", \"9\");".into());
     let mut stdin: &[u8] = b"";
     for stream in &case.input.streams {
         let bytes = rust_literal(&stream.bytes);
@@ -83,36 +86,59 @@ pub fn test(case: &Case, expectation: Expectation, program: Program<'_>) -> Stri
     ));
     line("command.stdin(std::fs::File::open(&input).unwrap());".into());
     line("std::fs::remove_file(&input).unwrap();".into());
-    line("let output = command.output().unwrap();".into());
-    let check = |actual: &str, bytes: &[u8]| {
+    for stream in ["stdout", "stderr"] {
+        line(format!(
+            "command.{stream}(std::fs::File::create(folder.join(\".{stream}\")).unwrap());"
+        ));
+    }
+    line("let mut child = command.spawn().unwrap();".into());
+    line("let start = std::time::Instant::now();".into());
+    line("let status = loop {".into());
+    line("    match child.try_wait().unwrap() {".into());
+    line("        Some(status) => break Some(status),".into());
+    line("        None if start.elapsed().as_secs() >= 10 => break None,".into());
+    line("        None => std::thread::sleep(std::time::Duration::from_millis(5)),".into());
+    line("    }".into());
+    line("};".into());
+    line("if status.is_none() {".into());
+    line("    child.kill().unwrap();".into());
+    line("    child.wait().unwrap();".into());
+    line("}".into());
+    line("let read = |name: &str| std::fs::read(folder.join(name)).unwrap().escape_ascii().to_string();".into());
+    let check = |name: &str, bytes: &[u8]| {
         format!(
-            "assert_eq!({actual}, {}.escape_ascii().to_string());",
+            "assert_eq!(read({name:?}), {}.escape_ascii().to_string());",
             rust_literal(bytes)
         )
     };
-    line(check(
-        "output.stdout.escape_ascii().to_string()",
-        &expected.stdout,
-    ));
-    if checks_stderr(case) {
-        line(check(
-            "output.stderr.escape_ascii().to_string()",
-            &expected.stderr,
-        ));
-    }
     match expected.end {
-        End::Exit(code) => line(format!("assert_eq!(output.status.code(), Some({code}));")),
-        End::Signal(number) => line(format!(
-            "assert_eq!(output.status.signal(), Some({number}));"
+        End::Exit(code) => line(format!(
+            "assert_eq!(status.expect(\"it does not end\").code(), Some({code}));"
         )),
-        End::TimedOut => line("panic!(\"the expected behaviour is not to end\");".into()),
+        End::Signal(number) => line(format!(
+            "assert_eq!(status.expect(\"it does not end\").signal(), Some({number}));"
+        )),
+        End::TimedOut => line("assert_eq!(status, None, \"it should not end\");".into()),
     }
-    for file in &expected.files {
-        line(format!(
-            "let written = std::fs::read(folder.join({:?})).unwrap();",
-            file.name
-        ));
-        line(check("written.escape_ascii().to_string()", &file.bytes));
+    line(check(".stdout", &expected.stdout));
+    if checks_stderr(case) {
+        line(check(".stderr", &expected.stderr));
+    }
+    if let Some(expected) = observed(case, expected) {
+        line(check(".observed", &expected));
+    }
+    for left in left_behind(case, expected) {
+        let path = format!("folder.join({:?})", left.name());
+        line(match left {
+            Left::File(name, bytes) => check(name, bytes),
+            Left::Link(_, target) => format!(
+                "assert_eq!(std::fs::read_link({path}).unwrap().as_os_str().as_bytes(), {});",
+                rust_literal(target)
+            ),
+            Left::Directory(_) => format!("assert!({path}.is_dir());"),
+            Left::Other(_) => format!("assert!({path}.symlink_metadata().is_ok());"),
+            Left::Nothing(_) => format!("assert!({path}.symlink_metadata().is_err());"),
+        });
     }
     line("std::fs::remove_dir_all(folder).unwrap();".into());
     format!(

@@ -1,6 +1,6 @@
 //! A POSIX shell script, or a file for bats.
 
-use super::{Expectation, checks_stderr, shell_status};
+use super::{Expectation, Left, checks_stderr, left_behind, observed, shell_status};
 use crate::case::Case;
 use crate::escape;
 use changeling_trace::input::{Argument, StreamKind};
@@ -84,11 +84,11 @@ fn body(case: &Case, expectation: Expectation, program: &str, indent: &str) -> V
     }
     line("status=0".into());
     let mut command =
-        b"(cd \"$scratch/work\" && exec env -i PATH=\"$PATH\" HOME=\"$scratch/work\" LC_ALL=C TZ=UTC "
+        b"(cd \"$scratch/work\" && { ulimit -f 131072 || true; } && exec env -i PATH=\"$PATH\" HOME=\"$scratch/work\" LC_ALL=C TZ=UTC CHANGELING_OBSERVE_FD=9 "
             .to_vec();
     command.extend(words.join(&b' '));
     command.extend_from_slice(
-        b" <\"$scratch/stdin\" >\"$scratch/stdout\" 2>\"$scratch/stderr\") || status=$?",
+        b" <\"$scratch/stdin\" >\"$scratch/stdout\" 2>\"$scratch/stderr\" 9>\"$scratch/observed\") || status=$?",
     );
     lines.push(command);
     let mut line = |text: String| lines.push(text.into_bytes());
@@ -107,14 +107,33 @@ fn body(case: &Case, expectation: Expectation, program: &str, indent: &str) -> V
             "diff \"$scratch/expected\" \"$scratch/stderr\" || {fail}"
         ));
     }
-    for file in &expected.files {
-        let name = escape::shell_str(&format!("work/{}", file.name));
+    if let Some(expected) = observed(case, expected) {
+        let expected = escape::printf_format(&expected);
+        line(format!("printf {expected} >\"$scratch/expected\""));
         line(format!(
-            "printf {} >\"$scratch/expected\"",
-            escape::printf_format(&file.bytes)
+            "diff \"$scratch/expected\" \"$scratch/observed\" || {fail}"
         ));
+    }
+    for left in left_behind(case, expected) {
+        let path = escape::shell_str(&format!("work/{}", left.name()));
+        let path = format!("\"$scratch/\"{path}");
+        let is_right = match left {
+            Left::File(_, bytes) => {
+                let bytes = escape::printf_format(bytes);
+                line(format!("printf {bytes} >\"$scratch/expected\""));
+                format!("diff \"$scratch/expected\" {path}")
+            }
+            Left::Link(_, target) => {
+                let target = escape::printf_format(target);
+                format!("[ \"$(readlink {path})\" = \"$(printf {target})\" ]")
+            }
+            Left::Directory(_) => format!("[ -d {path} ]"),
+            Left::Other(_) => format!("[ -e {path} ]"),
+            Left::Nothing(_) => format!("[ ! -e {path} ] && [ ! -L {path} ]"),
+        };
+        let told = escape::shell_str(&format!("{} is not as expected", left.name()));
         line(format!(
-            "diff \"$scratch/expected\" \"$scratch/\"{name} || {fail}"
+            "{{ {is_right}; }} || {{ echo {told}; rm -rf \"$scratch\"; exit 1; }}"
         ));
     }
     line("rm -rf \"$scratch\"".into());

@@ -176,7 +176,14 @@ fn push_top(out: &mut String, results: &Results, verdict: &str) {
     ];
     out.push_str("<dl class=\"tiles\">");
     for (name, value) in tiles {
-        out.push_str(&format!("<div><dt>{name}</dt><dd>{value}</dd></div>"));
+        let class = if value.len() > BESIDE {
+            " class=\"long\""
+        } else {
+            ""
+        };
+        out.push_str(&format!(
+            "<div{class}><dt>{name}</dt><dd>{value}</dd></div>"
+        ));
     }
     out.push_str("</dl>\n</div>\n");
 }
@@ -191,6 +198,9 @@ fn push_navigation(out: &mut String, sections: &[Section]) {
     }
     out.push_str("</div></nav>\n");
 }
+
+/// Longer values get a line of their own.
+const BESIDE: usize = 24;
 
 fn settings(results: &Results) -> String {
     let mut rows: Vec<(String, String)> = Vec::new();
@@ -213,7 +223,14 @@ fn settings(results: &Results) -> String {
     let mut out = String::from("<div class=\"card\"><dl class=\"settings\">");
     for (name, value) in rows {
         let (name, value) = (printable(&name), printable(&value));
-        out.push_str(&format!("<div><dt>{name}</dt><dd>{value}</dd></div>"));
+        let class = if value.len() > BESIDE {
+            " class=\"long\""
+        } else {
+            ""
+        };
+        out.push_str(&format!(
+            "<div{class}><dt>{name}</dt><dd>{value}</dd></div>"
+        ));
     }
     out.push_str("</dl></div>\n");
     out

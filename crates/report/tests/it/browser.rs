@@ -21,8 +21,11 @@ window.addEventListener('load', () => {
   const small = [...document.querySelectorAll('body *')]
     .filter(e => e.children.length == 0 && e.textContent.trim() && parseFloat(getComputedStyle(e).fontSize) < 11)
     .map(e => e.tagName + '.' + e.className);
+  const broken = [...document.querySelectorAll('.settings dt')]
+    .filter(e => e.getBoundingClientRect().height > 3 * parseFloat(getComputedStyle(e).fontSize))
+    .map(e => e.textContent);
   parent.document.title = 'probe ' + JSON.stringify({
-    width: innerWidth, scroll: document.documentElement.scrollWidth, wide, small,
+    width: innerWidth, scroll: document.documentElement.scrollWidth, wide, small, broken,
     hacked: typeof window.hacked, scripts: document.scripts.length, problems: window.problems,
     curves: document.querySelectorAll('path.curve').length,
     marks: document.querySelectorAll('mark').length,
@@ -108,6 +111,7 @@ fn the_report_is_readable_and_calm_at_every_width() {
             "{seen}"
         );
         assert_eq!(seen["small"], serde_json::json!([]), "{seen}");
+        assert_eq!(seen["broken"], serde_json::json!([]), "{seen}");
         assert_eq!(seen["problems"], serde_json::json!([]), "{seen}");
         assert_eq!(
             seen["hacked"], "undefined",

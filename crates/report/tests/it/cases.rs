@@ -220,6 +220,22 @@ fn the_script_shows_the_difference_without_changeling() {
 }
 
 #[test]
+fn the_script_does_not_let_a_version_fill_the_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut case = case(folder.path());
+    let flood = folder.path().join("flood");
+    std::fs::write(&flood, "#!/bin/sh\nexec yes flood\n").unwrap();
+    std::fs::set_permissions(&flood, std::fs::Permissions::from_mode(0o755)).unwrap();
+    case.versions.head.binary = flood.display().to_string();
+    let path = case.write(folder.path()).unwrap();
+    let output = run(Command::new("sh").arg(path.join("reproduce.sh")));
+    let shown = text(&output);
+    assert_eq!(output.status.code(), Some(1), "{shown}");
+    // SIGXFSZ, long before the time is over.
+    assert!(shown.contains("head: exit code 153\n"), "{shown}");
+}
+
+#[test]
 fn the_script_hands_over_every_byte() {
     let folder = tempfile::tempdir().unwrap();
     let mut case = case(folder.path());
@@ -348,6 +364,118 @@ fn a_harness_becomes_a_call() {
     assert!(run(&mut Command::new(&program)).status.success());
 }
 
+/// Writes a test in a language, compiles it, and says how it is started.
+fn exported(case: &Case, side: Side, language: &str, folder: &Path) -> Vec<PathBuf> {
+    let expectation = Expectation { side };
+    let program = &case.versions.base.binary;
+    let contents = match language {
+        "sh" => shell::script(case, expectation, program),
+        "c" => c::test(case, expectation, program).into_bytes(),
+        _ => rust::test(case, expectation, rust::Program::Path(program)).into_bytes(),
+    };
+    let source = folder.join(format!("test.{language}"));
+    std::fs::write(&source, contents).unwrap();
+    let mut compiler = match language {
+        "sh" => return vec!["sh".into(), source],
+        "c" => Command::new("cc"),
+        _ => Command::new("rustc"),
+    };
+    match language {
+        "c" => compiler.args(["-Wall", "-Wextra", "-Werror"]),
+        _ => compiler.args(["--test", "--edition=2021", "-Dwarnings"]),
+    };
+    let test = folder.join(format!("test-{language}"));
+    let output = run(compiler.arg(&source).arg("-o").arg(&test));
+    assert!(output.status.success(), "{}", text(&output));
+    vec![test]
+}
+
+#[test]
+fn exported_tests_see_what_is_left_behind_and_observed() {
+    let file = |name: &str, bytes: &str| FileWritten {
+        name: name.into(),
+        bytes: bytes.into(),
+    };
+    let observed = |value: &str| changeling_report::results::Observed {
+        name: "n".into(),
+        value: value.into(),
+    };
+    /// What both versions do in the end, and the files by which that is noted.
+    type Ending<'a> = [(&'a str, Vec<FileWritten>); 2];
+    let endings: [Ending; 5] = [
+        [
+            ("true", vec![]),
+            ("echo x >extra", vec![file("extra", "x\n")]),
+        ],
+        [("mkdir made", vec![file("made/", "")]), ("true", vec![])],
+        [
+            ("ln -s one made", vec![file("made@", "one")]),
+            ("ln -s two made", vec![file("made@", "two")]),
+        ],
+        [
+            ("true", vec![]),
+            ("rm data/in.txt", vec![file("data/in.txt (removed)", "")]),
+        ],
+        [("echo n=1 >&9", vec![]), ("echo n=2 >&9", vec![])],
+    ];
+    for [base, head] in endings {
+        let folder = tempfile::tempdir().unwrap();
+        let mut case = case(folder.path());
+        case.head = case.base.clone();
+        case.kind = Kind::Files;
+        if base.0.contains("n=1") {
+            case.kind = Kind::Observed;
+            case.base.observed = vec![observed("1")];
+            case.head.observed = vec![observed("2")];
+        }
+        for ((ending, files), (name, outcome, version)) in [base, head].into_iter().zip([
+            ("base", &mut case.base, &mut case.versions.base),
+            ("head", &mut case.head, &mut case.versions.head),
+        ]) {
+            version.binary = program(folder.path(), name, ending).display().to_string();
+            outcome.files.extend(files);
+        }
+        let binaries = [&case.versions.base.binary, &case.versions.head.binary];
+        for (language, sides) in [
+            ("sh", &[Side::Base, Side::Head][..]),
+            ("c", &[Side::Base, Side::Head]),
+            ("rs", &[Side::Base]),
+        ] {
+            for &side in sides {
+                let words = exported(&case, side, language, folder.path());
+                for (other, binary) in [Side::Base, Side::Head].into_iter().zip(binaries) {
+                    let mut command = Command::new(&words[0]);
+                    command.args(&words[1..]).env("PROGRAM", binary);
+                    let output = run(&mut command);
+                    let said = text(&output);
+                    let passed = output.status.success();
+                    assert_eq!(passed, side == other, "{language}, {binary}: {said}");
+                }
+            }
+        }
+        let path = case.write(&folder.path().join("cases")).unwrap();
+        let output = run(Command::new("sh").arg(path.join("reproduce.sh")));
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    }
+}
+
+/// A test that waits for ever tells nobody anything.
+#[test]
+fn an_exported_rust_test_ends_though_the_program_does_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut case = case(folder.path());
+    case.kind = Kind::Hang;
+    case.head.end = End::TimedOut;
+    case.head.stdout = case.base.stdout.clone();
+    let hanging = program(folder.path(), "head", "while true; do sleep 1; done");
+    let hanging = hanging.display().to_string();
+    for (side, passes) in [(Side::Base, false), (Side::Head, true)] {
+        let words = exported(&case, side, "rs", folder.path());
+        let output = run(Command::new(&words[0]).env("PROGRAM", &hanging));
+        assert_eq!(output.status.success(), passes, "{}", text(&output));
+    }
+}
+
 #[test]
 fn ktest_files_have_the_published_layout() {
     let input = Input {
@@ -369,6 +497,55 @@ fn ktest_files_have_the_published_layout() {
         KTest::read(&bytes).unwrap().to_input(&input),
         (input, false)
     );
+}
+
+/// As KLEE's runtime lays them out, put together here byte by byte: `A-data` is the first symbolic file and its size stands
+/// in the structure beside it; arguments and standard input end where KLEE has put zeros.
+#[test]
+fn ktest_files_of_others_are_read() {
+    fn number(value: usize) -> [u8; 4] {
+        (value as u32).to_be_bytes()
+    }
+    fn text(bytes: &[u8]) -> Vec<u8> {
+        [&number(bytes.len())[..], bytes].concat()
+    }
+    let stat = |size: u8| {
+        let mut stat = [0; 144];
+        stat[24..28].copy_from_slice(&0o100644u32.to_le_bytes());
+        stat[48] = size;
+        stat
+    };
+    let (first, second) = (stat(2), stat(3));
+    let objects: [(&str, &[u8]); 6] = [
+        ("arg00", b"-x\0\0\0"),
+        ("A-data", b"\0\xff\0\0"),
+        ("A-data-stat", &first),
+        ("stdin", b"ab\n\0"),
+        ("stdin-stat", &second),
+        ("model_version", b"\x01\0\0\0"),
+    ];
+    let shape = Input {
+        streams: vec![
+            stream(StreamKind::Argument, "", 4, b""),
+            stream(StreamKind::Stdin, "", 4, b""),
+            stream(StreamKind::File, "conf", 4, b""),
+        ],
+        arguments: vec![Argument::Symbolic(0)],
+    };
+    for (magic, version) in [(&b"KTEST"[..], 3), (b"BOUT\n", 2)] {
+        let mut bytes = [magic, &number(version), &number(3)].concat();
+        for argument in [&b"tool.bc"[..], b"--sym-arg", b"4"] {
+            bytes.extend(text(argument));
+        }
+        bytes.extend([number(0), number(0), number(objects.len())].concat());
+        for (name, contents) in objects {
+            bytes.extend([text(name.as_bytes()), text(contents)].concat());
+        }
+        let (input, cut) = KTest::read(&bytes).unwrap().to_input(&shape);
+        let seen: Vec<&[u8]> = input.streams.iter().map(|s| &s.bytes[..]).collect();
+        assert_eq!(seen, [&b"-x"[..], b"ab\n", b"\0\xff"]);
+        assert!(!cut);
+    }
 }
 
 #[test]

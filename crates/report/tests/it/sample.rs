@@ -129,6 +129,11 @@ pub fn results() -> Results {
         .stats
         .more
         .insert("flips_discarded".into(), 812.into());
+    let by_bucket = serde_json::json!({
+        "diverge": { "differences": 2, "new_pairs": 14, "runs": 19, "tasks": 77 },
+        "reach": { "differences": 0, "new_pairs": 4, "runs": 4, "tasks": 9 },
+    });
+    results.stats.more.insert("by_bucket".into(), by_bucket);
     let long: String = (1..=30).map(|n| format!("row {n}: {}\n", n * n)).collect();
     let mut crash = outcome("12 + ", End::Signal(11));
     crash.stderr = Bytes(b"fatal: \xff\xfe caught\n".to_vec());
