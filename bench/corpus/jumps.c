@@ -1,12 +1,13 @@
 /* Counts the conditional jumps that a program executes, one instruction after the other, from the moment on when it and its libraries are loaded,
  * by where their code is:
  *
- *     jumps COUNTS PROGRAM [ARGUMENT...]
+ *     jumps [-a] COUNTS PROGRAM [ARGUMENT...]
  *
- * writes "executable N libraries N loader N" to the file COUNTS. x86-64 only. */
+ * writes "executable N libraries N loader N" to the file COUNTS. With -a the loading counts, too. x86-64 only. */
 #define _GNU_SOURCE
 #include <elf.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,8 +140,10 @@ int main(int argc, char **argv)
     uint64_t counts[PLACES] = { 0 };
     int status, signal = 0;
 
-    if (argc < 3) {
-        fprintf(stderr, "usage: jumps COUNTS PROGRAM [ARGUMENT...]\n");
+    bool all = argc > 1 && strcmp(argv[1], "-a") == 0;
+    argv += all;
+    if (argc - all < 3) {
+        fprintf(stderr, "usage: jumps [-a] COUNTS PROGRAM [ARGUMENT...]\n");
         return 125;
     }
     pid_t child = fork();
@@ -154,7 +157,7 @@ int main(int argc, char **argv)
         _exit(125);
     }
     wait_for(child, &status);
-    if (WIFSTOPPED(status))
+    if (WIFSTOPPED(status) && !all)
         run_to_entry(child, &status);
     for (; WIFSTOPPED(status); wait_for(child, &status)) {
         signal = WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);

@@ -31,7 +31,7 @@ def process(tool, programs, options):
     if platform.machine() != "x86_64":
         raise SystemExit("error: conditional jumps are counted on x86-64 only")
     kinds = ("jumps of the program", "of libraries", "of the loader")
-    head("program", "input", *kinds, "on the input", "in library models", "untainted", "with the loader")
+    head("program", "input", *kinds, "on the input", "on its length", "untainted", "lengths counted")
     shares = []
     cases = [case for program in programs for case in cases_of(program)] + [fixture(name) for name in options.fixture]
     with tempfile.TemporaryDirectory() as room:
@@ -80,25 +80,33 @@ def measure(tool, counter, case):
     if not counts:
         row(case.name, problem, *[""] * 7)
         return []
-    models = sites_of_models(built)
-    tests = document["tests"]
+    branches = sites_of_branches(built)
+    # What else is decided, such as the size of a copy bit by bit, is no jump.
+    tests = [test for test in document["tests"] if test["kind"] in ("branch", "switch") and test["site"] in branches]
+    lengths = sum(is_of_length(test["condition"]) for test in tests)
     jumps = counts["executable"] + counts["libraries"]
-    share = 1 - len(tests) / jumps
+    share = 1 - (len(tests) - lengths) / jumps
     row(
         case.name,
         f"{document['input']['bytes']} bytes",
         *counts.values(),
-        len(tests),
-        sum(test["site"] in models for test in tests),
+        len(tests) - lengths,
+        lengths,
         f"{share:.1%}",
-        f"{1 - len(tests) / (jumps + counts['loader']):.1%}",
+        f"{1 - len(tests) / jumps:.1%}",
     )
     return [share]
 
 
-def sites_of_models(built):
+def sites_of_branches(built):
+    """In the program and in the models of its library."""
     table = json.loads((traced_binary(built).parent / "sites.json").read_text())
-    return {site["number"] for site in table["sites"] if table["functions"][site["function"]]["model"]}
+    return {block["branch"] for block in table["blocks"] if "branch" in block}
+
+
+def is_of_length(condition):
+    """A condition on where the input ends, and on none of its bytes."""
+    return "length(" in condition and "[" not in condition
 
 
 def count(counter, binary, inputs, seed):
