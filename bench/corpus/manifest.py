@@ -10,7 +10,8 @@ REGISTRIES = ("cargo", "pip", "apt", "npm")
 LANGUAGES = ("C", "C++", "Rust")
 KEYS = {
     "program": {"what", "language", "registry", "package", "build", "program", "files", "prepare", "dependencies", "executable"}
-    | {"input", "seed", "load", "version", "pair", "fast", "normalise"},
+    | {"input", "seed", "load", "version", "pair", "fast", "normalise", "with", "sample"},
+    "with": {"name", "into", "release", "sha256", "folder", "package", "registry"},
     "version": {"name", "release", "sha256", "folder", "files", "features", "package", "registry"},
     "pair": {"base", "head", "change", "input", "seed", "shows", "fast", "note", "own"},
     "shows": {"input", "base", "head"},
@@ -37,6 +38,7 @@ class Program:
         self.language = self.data["language"]
         if self.language not in LANGUAGES:
             raise Mistake(f"{folder}/program.toml: language {self.language} is none of {', '.join(LANGUAGES)}")
+        self.others = [Other(self, data) for data in self.data.get("with", [])]
         self.versions = {data["name"]: Version(self, data) for data in self.data["version"]}
         self.inputs = self.data["input"]
         self.seeds = self.data.get("seed", [])
@@ -60,10 +62,10 @@ class Program:
         return self.data.get("executable", False)
 
 
-class Version:
+class Package:
+    """What a package client fetches."""
+
     def __init__(self, program, data):
-        check_keys(program, "version", data)
-        self.program = program
         self.name = data["name"]
         self.release = data.get("release", self.name)
         self.package = data.get("package", program.data.get("package"))
@@ -73,14 +75,31 @@ class Version:
         self.sha256 = data["sha256"]
         # Where in the unpacked package the sources are.
         self.folder = data.get("folder", ".")
-        self.files = data.get("files", program.data.get("files", []))
-        self.features = data.get("features")
         # Programs of one package share the unpacked sources.
         self.source = f"{self.package}-{self.name}"
 
     def line(self):
         """For bench/fetch."""
         return f"{self.registry} {self.package} {self.release} {self.sha256} {self.source}"
+
+
+class Version(Package):
+    def __init__(self, program, data):
+        check_keys(program, "version", data)
+        super().__init__(program, data)
+        self.program = program
+        self.files = data.get("files", program.data.get("files", []))
+        self.features = data.get("features")
+
+
+class Other(Package):
+    """Sources that all versions are built with, such as those of a library that they need."""
+
+    def __init__(self, program, data):
+        check_keys(program, "with", data)
+        super().__init__(program, data)
+        # A folder of the version's own tree.
+        self.into = data["into"]
 
 
 class Pair:

@@ -21,7 +21,7 @@ class Unfetched(Exception):
 
 
 def fetch(programs):
-    lines = sorted({version.line() for program in programs for version in program.versions.values()})
+    lines = sorted({package.line() for program in programs for package in [*program.versions.values(), *program.others]})
     ROOM.mkdir(parents=True, exist_ok=True)
     # Of its own, because several may fetch at once.
     with tempfile.NamedTemporaryFile("w", dir=ROOM, prefix=".corpus-") as wanted:
@@ -51,6 +51,8 @@ def tree(version):
         lay_out_package(version, place)
     else:
         shutil.copytree(prepared(version) / version.folder, place, symlinks=True)
+        for other in program.others:
+            shutil.copytree(ROOM / other.source / other.folder, place / other.into, symlinks=True)
         for name in version.files:
             shutil.copy(program.folder / name, place / destination(name))
     stamp.write_text(want)
@@ -109,6 +111,7 @@ def digest(version):
     program = version.program
     parts = [version.line(), version.folder, program.data.get("prepare", ""), str(version.features)]
     parts += [str(program.data.get("dependencies"))]
+    parts += [f"{other.line()} {other.folder} {other.into}" for other in program.others]
     parts += [name + (program.folder / name).read_text() for name in version.files]
     parts += [SHARED.read_text()] if program.is_package else []
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()

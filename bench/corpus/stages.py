@@ -8,7 +8,7 @@ import pathlib
 
 import replay
 from manifest import Pair
-from tool import CACHE, seed_options
+from tool import CACHE, laid_out
 
 LONGEST_TEXT = 90
 # Enough for the count, which is taken in one of sixteen runs.
@@ -307,14 +307,7 @@ def least(binary, program, load, runs=3):
     """CPU seconds of the fastest run outside of the sandbox. A traced binary then runs with all labels zero."""
     best = float("inf")
     with tempfile.TemporaryDirectory() as room:
-        options = seed_options(program.inputs, load, pathlib.Path(room))
-        values = list(zip(options[::2], options[1::2]))
-        stdin = next((value for name, value in values if name == "--stdin"), os.devnull)
-        arguments = [value.removeprefix("=") if name == "--sym-arg" else value for name, value in values if "arg" in name]
-        for name, value in values:
-            if name == "--file":
-                file, content = value.split("=", 1)
-                pathlib.Path(room, file).write_bytes(pathlib.Path(content).read_bytes())
+        arguments, stdin = laid_out(program.inputs, load, pathlib.Path(room))
         for _ in range(runs):
             with open(stdin) as file:
                 child = subprocess.Popen(

@@ -48,6 +48,19 @@ def seed_options(inputs, seed, room):
     return options
 
 
+def laid_out(inputs, seed, room):
+    """Arguments and file of standard input of a run without Changeling, in `room`, where its files are laid out."""
+    options = seed_options(inputs, seed, room)
+    values = list(zip(options[::2], options[1::2]))
+    stdin = next((value for name, value in values if name == "--stdin"), os.devnull)
+    arguments = [value.removeprefix("=") if name == "--sym-arg" else value for name, value in values if "arg" in name]
+    for name, value in values:
+        if name == "--file":
+            file, content = value.split("=", 1)
+            (room / file).write_bytes(pathlib.Path(content).read_bytes())
+    return arguments, stdin
+
+
 def search_options(inputs, seeds, room):
     """Options of `run`: bounds, and a folder for each seed."""
     options = []
@@ -81,18 +94,24 @@ class Tool:
 
     def build(self, version):
         """What `__build` says, how long it took, and the error if it failed."""
+        return self.build_at(tree(version), build_options(version.program))
+
+    def build_at(self, place, options):
         start = time.monotonic()
-        command = [self.path, "__build", tree(version), *build_options(version.program)]
+        command = [self.path, "__build", place, *options]
         done = subprocess.run(command, capture_output=True, text=True)
         seconds = time.monotonic() - start
         if done.returncode != 0:
             return None, seconds, last_error(done)
         return json.loads(done.stdout), seconds, ""
 
-    def trace(self, version, inputs, seed, extra=("--check", "--flips", "20"), run_time=20):
+    def trace(self, version, inputs, seed, extra=("--check", "--flips", "20")):
+        return self.trace_at(tree(version), build_options(version.program), inputs, seed, extra)
+
+    def trace_at(self, place, options, inputs, seed, extra=(), run_time=20):
         with tempfile.TemporaryDirectory() as room:
-            command = [self.path, "trace", tree(version), "--json", "--run-time", str(run_time), *extra]
-            command += build_options(version.program) + seed_options(inputs, seed, pathlib.Path(room))
+            command = [self.path, "trace", place, "--json", "--run-time", str(run_time), *extra, *options]
+            command += seed_options(inputs, seed, pathlib.Path(room))
             done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode not in (0, 71) or not done.stdout.startswith("{"):
             return None, last_error(done)
