@@ -22,6 +22,10 @@ pub struct ChangeSet {
     pub sites: SiteMap,
     /// Functions that correspond.
     pub functions: Vec<FunctionMatch>,
+    /// The versions have no function of their own in common: these are two programs, and what is said of
+    /// changes here means nothing.
+    #[serde(default)]
+    pub foreign: bool,
     /// Functions defined in head only. Not changes by themselves: what uses
     /// them is.
     pub added: Vec<FunctionId>,

@@ -9,6 +9,7 @@ use crate::functions::{Match, match_functions};
 use crate::globals::{GlobalChange, changed_globals};
 use crate::grouping::{Pair, changes, lines};
 use crate::keys::Keys;
+use crate::kinship::are_versions_of_one;
 use crate::libraries::{Apart, Libraries, is_closed};
 use crate::source::{Text, Which};
 use crate::{
@@ -28,6 +29,7 @@ pub fn compare(base: &Program, head: &Program, sources: &Sources) -> ChangeSet {
     let mut set = ChangeSet {
         format: ChangeSet::FORMAT,
         sites: SiteMap::new(base, head),
+        foreign: !are_versions_of_one((base, head), sources, &matches),
         ..ChangeSet::default()
     };
     for pair in &matches {

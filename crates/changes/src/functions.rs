@@ -7,6 +7,7 @@ use changeling_program::{Callee, FunctionId, Program};
 
 use crate::Reason;
 use crate::keys::{Keys, function_name, hash};
+use crate::kinship::is_in_rust;
 use crate::libraries::Libraries;
 use crate::source::Which;
 
@@ -81,7 +82,7 @@ pub fn match_functions(base: &Program, head: &Program, libraries: &Libraries) ->
 /// A body under another name; unique among the unmatched or too large for
 /// chance.
 fn equal_bodies(card: &Card) -> Option<u64> {
-    let key = (card.size >= 2).then(|| hash(&("body", card.signature, card.anonymous)));
+    let key = (card.size >= 2).then(|| hash(&("body", card.in_rust, card.signature, card.anonymous)));
     key.and_then(|key| card.own(key))
 }
 
@@ -95,6 +96,7 @@ struct Card {
     instance: String,
     /// Of a library that both versions know: nobody renamed it.
     of_library: bool,
+    in_rust: bool,
     signature: u64,
     file: String,
     /// Hash of the body; 0 for declarations.
@@ -179,6 +181,7 @@ fn card(keys: &Keys<'_>, id: FunctionId, callers: u64) -> Card {
         name: function_name(keys.program, id),
         instance: function.instance.clone(),
         of_library: false,
+        in_rust: is_in_rust(keys.program, function),
         signature: keys.ty(function.signature),
         file: function
             .place
@@ -277,7 +280,7 @@ fn grouped(version: &Version, free: &[bool], key: KeyOf) -> BTreeMap<u64, Vec<us
 fn similarity(a: &Card, b: &Card) -> f64 {
     let total = a.size + b.size;
     let reachable = 2 * a.size.min(b.size);
-    if (reachable as f64) < SIMILAR * total as f64 {
+    if a.in_rust != b.in_rust || (reachable as f64) < SIMILAR * total as f64 {
         return 0.0;
     }
     let (mut i, mut j, mut common) = (0, 0, 0);

@@ -16,7 +16,9 @@ mod functions;
 mod globals;
 mod grouping;
 mod hints;
+mod joints;
 mod keys;
+mod kinship;
 mod libraries;
 mod macros;
 pub mod quiet;
@@ -32,4 +34,5 @@ pub use change::{
 };
 pub use compare::compare;
 pub use csg::{ChangeSequences, Version};
+pub use kinship::own_functions;
 pub use source::Sources;

@@ -139,15 +139,86 @@ fn programs_that_are_no_versions_of_one() {
     write(room, "old.c", OLD);
     let harness = "int LLVMFuzzerTestOneInput(const unsigned char *p, unsigned long n) { return n && *p == 7; }\n";
     write(room, "harness.c", harness);
-    let (code, _, error) = run(room, &["diff", "old.c", "harness.c"]);
-    assert_eq!(code, Some(4), "{error}");
-    assert!(error.contains("no function in common"), "{error}");
+    let (code, out, error) = run(room, &["diff", "old.c", "harness.c"]);
+    assert_eq!((code, &*out), (Some(30), ""), "{error}");
+    assert!(
+        error.contains("old.c and harness.c have no function of their own in common"),
+        "{error}"
+    );
     write(room, "bad.c", "int main(void) { return x; }\n");
     let (code, _, error) = run(room, &["diff", "old.c", "bad.c"]);
     assert_eq!(code, Some(13), "{error}");
     assert!(error.contains("(head, bad.c)"), "{error}");
     assert_eq!(run(room, &["diff", "old.c"]).0, Some(2));
     assert_eq!(run(room, &["diff"]).0, Some(2));
+}
+
+/// What both have of Rust's library, and the `main` that compilers make, does not count.
+#[test]
+fn a_program_in_another_language_has_nothing_in_common() {
+    let room = tempfile::tempdir().expect("a room");
+    let room = room.path();
+    let text = "#include <stdio.h>\nint main(int n, char **v) { puts(n > 1 && v[1][0] == 'a' ? \"yes\" : \"no\"); }\n";
+    write(room, "old.c", text);
+    for (name, body) in [
+        (
+            "port",
+            "let first = std::env::args().nth(1).unwrap_or_default();\n    println!(\"{}\", if first.starts_with('b') { \"yes\" } else { \"no\" });",
+        ),
+        (
+            "sum",
+            "let mut sum = 0u64;\n    for line in std::io::stdin().lines() {\n        sum += line.unwrap().len() as u64;\n    }\n    println!(\"{sum}\");",
+        ),
+    ] {
+        let manifest = format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+        write(room, &format!("{name}/Cargo.toml"), &manifest);
+        let main = format!("fn main() {{\n    {body}\n}}\n");
+        write(room, &format!("{name}/src/main.rs"), &main);
+    }
+    let pairs = [("old.c", "port"), ("port", "old.c"), ("port", "sum")];
+    for (base, head) in pairs {
+        let (code, out, error) = run(room, &["diff", base, head]);
+        assert_eq!((code, &*out), (Some(30), ""), "{base} {head}: {error}");
+        let said = format!("error: {base} and {head} have no function of their own in common");
+        assert!(error.contains(&said), "{error}");
+    }
+    let (code, _, error) = run(room, &["diff", "old.c", "port"]);
+    assert_eq!(code, Some(30));
+    assert!(
+        error.contains("where: old.c has 1 function (main); port has 1 function (port::main)"),
+        "{error}"
+    );
+    let (code, out, error) = run(room, &["graph", "old.c", "port", "--csg", "--out", "-"]);
+    assert_eq!((code, &*out), (Some(30), ""), "{error}");
+
+    let search = ["run", "old.c", "port", "--sym-arg", "1", "--runs", "40", "--jobs", "1"];
+    let (code, out, error) = run(room, &search);
+    assert_eq!(code, Some(1), "{out}{error}");
+    let said = "the versions have no function of their own in common";
+    assert_eq!(out.matches(said).count(), 1, "{out}{error}");
+    assert!(!error.contains(said) && !out.contains("changed lines"), "{out}{error}");
+}
+
+#[test]
+fn hints_are_no_change() {
+    let room = tempfile::tempdir().expect("a room");
+    let room = room.path();
+    let text = "\
+#include <stdio.h>
+#define hint(x) (x)
+#define check(c, text) ((void)(hint(c) || puts(text)))
+int main(int argc, char **argv) {
+  check(argc > 1 && argv[1][0] == 'a', \"no\");
+  if (hint(argc > 3 || (argc == 2 && !argv[1][1])))
+    puts(\"more\");
+  return 0;
+}
+";
+    write(room, "old.c", text);
+    let hint = "hint(x) (__builtin_expect(((x) != 0), 1))";
+    write(room, "new.c", &text.replace("hint(x) (x)", hint));
+    let (code, out, error) = run(room, &["diff", "old.c", "new.c"]);
+    assert_eq!(code, Some(0), "{out}{error}");
 }
 
 #[test]
