@@ -26,7 +26,10 @@ fn main() {
     build_models(&root.join("models"), &out, "models.bc");
     build_models(&root.join("models/rust"), &out, "rust.bc");
     build_library(&root.join("models/cxx"), &out);
-    println!("cargo::rustc-env=CHANGELING_TRACER={}", identity(&root, &TRACER));
+    println!(
+        "cargo::rustc-env=CHANGELING_TRACER={}",
+        identity(&root, &TRACER)
+    );
 }
 
 /// Decides what a traced binary is: caches of traced programs are keyed by it.

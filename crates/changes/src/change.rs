@@ -264,6 +264,12 @@ impl Lines {
         line >= self.first && line < self.first + self.count
     }
 
+    /// Whether they have a line in common.
+    pub fn meets(&self, other: Lines) -> bool {
+        let ends = (self.first + self.count, other.first + other.count);
+        self.file == other.file && self.first < ends.1 && other.first < ends.0
+    }
+
     /// 0 inside, else the number of lines between.
     pub fn distance(&self, line: u32) -> u32 {
         if self.contains(line) {

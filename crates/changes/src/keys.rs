@@ -7,8 +7,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use crate::hints;
 use crate::joints::Joints;
 use changeling_program::{
-    BlockId, Call, Callee, Constant, FunctionId, Global, Instruction, Linkage, Operation, Program, Shape,
-    Site, Value, stable_name,
+    BlockId, Call, Callee, Constant, FunctionId, Global, Instruction, Linkage, Operation, Program,
+    Shape, Site, Value, stable_name,
 };
 
 /// The operands of a failed assertion that are its file and line.

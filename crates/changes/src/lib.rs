@@ -26,6 +26,7 @@ mod records;
 pub mod region;
 mod sequence;
 mod source;
+mod statements;
 mod versions;
 
 pub use change::{
