@@ -6,6 +6,8 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+include!("../identity.rs");
+
 const CLANG: &str = "clang-22";
 const CLANG_CXX: &str = "clang++-22";
 const LLD: &str = "ld.lld-22";
@@ -24,44 +26,20 @@ fn main() {
     build_models(&root.join("models"), &out, "models.bc");
     build_models(&root.join("models/rust"), &out, "rust.bc");
     build_library(&root.join("models/cxx"), &out);
-    identify(&root);
+    println!(
+        "cargo::rustc-env=CHANGELING_TRACER={}",
+        identity(&root, &TRACER)
+    );
 }
 
-/// A number that changes with everything that decides what a traced binary is:
-/// caches of traced programs are keyed by it.
-fn identify(root: &Path) {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for place in [
-        "crates/trace/src",
-        "crates/runtime/src",
-        "crates/instrument/src",
-        "crates/instrument/glue",
-        "models",
-    ] {
-        let directory = root.join(place);
-        println!("cargo::rerun-if-changed={}", directory.display());
-        let mut files = Vec::new();
-        collect(&directory, &mut files);
-        files.sort();
-        for file in files {
-            for byte in std::fs::read(&file).expect("a file of the repository") {
-                hash = (hash ^ byte as u64).wrapping_mul(0x0000_0100_0000_01b3);
-            }
-        }
-    }
-    println!("cargo::rustc-env=CHANGELING_TRACER={hash:016x}");
-}
-
-/// All files below a directory.
-fn collect(directory: &Path, files: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(directory).expect("a directory of the repository") {
-        let path = entry.expect("an entry of a directory").path();
-        match path.is_dir() {
-            true => collect(&path, files),
-            false => files.push(path),
-        }
-    }
-}
+/// Decides what a traced binary is: caches of traced programs are keyed by it.
+const TRACER: [&str; 5] = [
+    "crates/trace/src",
+    "crates/runtime/src",
+    "crates/instrument/src",
+    "crates/instrument/glue",
+    "models",
+];
 
 fn build_runtime(root: &Path, out: &Path) {
     for name in ["trace", "runtime"] {

@@ -316,7 +316,7 @@ impl<'a, 'p> Aligner<'a, 'p> {
     /// modified: the block is what was inserted or deleted. But a block that begins with code which
     /// the other version has elsewhere was only split off.
     fn same_targets(&self, a: &Instruction, b: &Instruction, blocks: &BlockMap) -> bool {
-        let (left, right) = (a.successors(), b.successors());
+        let (left, right) = (self.base.keys.targets(a), self.head.keys.targets(b));
         let same = |x: &BlockId, y: &BlockId| match blocks.to_head.get(x) {
             Some(partner) if partner == y => true,
             Some(_) if blocks.in_head.contains(y) => false,

@@ -8,7 +8,8 @@ use changeling_program::{
 
 use crate::alignment::Edit;
 use crate::grouping::Pair;
-use crate::source::{RETURN, Which};
+use crate::source::Which;
+use crate::statements::RETURN;
 use crate::{HunkId, Lines};
 
 /// The hunks of each edit: those around its lines, and those that assign what it
@@ -31,21 +32,21 @@ pub fn assign_hunks(pair: &Pair<'_>, edits: &[(Edit, u32)]) -> Vec<Vec<HunkId>> 
         own.extend(joined_hunks(pair, edit));
         let assigned = assigned(pair, edit, own.is_empty());
         own.extend(assigned.iter().filter_map(at));
-        let named = || {
-            places
-                .iter()
-                .find_map(|&(which, place)| pair.text.hunk_named(which, place))
+        let first = |hunks: &dyn Fn(Which, Place) -> Vec<HunkId>| {
+            let found = places.iter().map(|&(which, place)| hunks(which, place));
+            let mut found = found.filter(|hunks| !hunks.is_empty());
+            found.next().unwrap_or_default()
         };
         if own.is_empty() && !leads_elsewhere(pair, edit) {
-            own.extend(named());
+            own.extend(first(&|which, place| pair.text.hunks_named(which, place)));
         }
         if own.is_empty() && !leads_elsewhere(pair, edit) {
             own.extend(record_hunks(pair, edit, &places));
         }
         if own.is_empty() && is_call(pair, edit) {
-            let behind =
-                |&(which, place): &(Which, Place)| pair.text.hunk_behind_macros(which, place);
-            own.extend(places.iter().find_map(behind));
+            own.extend(first(&|which, place| {
+                pair.text.hunks_behind_macros(which, place)
+            }));
         }
         own.sort_unstable();
         own.dedup();
@@ -92,7 +93,13 @@ pub fn assign_hunks(pair: &Pair<'_>, edits: &[(Edit, u32)]) -> Vec<Vec<HunkId>> 
                 .next()
         };
         let found = by_run.get(&run).copied();
-        let found = found.or_else(closest).or_else(any);
+        let imported = || {
+            let places = places(pair, edit).into_iter();
+            let mut found =
+                places.filter_map(|(which, place)| pair.text.hunk_imported(which, place));
+            found.next()
+        };
+        let found = found.or_else(closest).or_else(any).or_else(imported);
         hunks[n].extend(found.or_else(|| pair.text.only_outer_hunk()));
     }
     assign_placeless(pair, edits, &mut hunks);

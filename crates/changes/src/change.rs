@@ -22,6 +22,10 @@ pub struct ChangeSet {
     pub sites: SiteMap,
     /// Functions that correspond.
     pub functions: Vec<FunctionMatch>,
+    /// The versions have no function of their own in common: these are two programs, and what is said of
+    /// changes here means nothing.
+    #[serde(default)]
+    pub foreign: bool,
     /// Functions defined in head only. Not changes by themselves: what uses
     /// them is.
     pub added: Vec<FunctionId>,
@@ -261,6 +265,12 @@ impl Lines {
 
     pub fn contains(&self, line: u32) -> bool {
         line >= self.first && line < self.first + self.count
+    }
+
+    /// Whether they have a line in common.
+    pub fn meets(&self, other: Lines) -> bool {
+        let ends = (self.first + self.count, other.first + other.count);
+        self.file == other.file && self.first < ends.1 && other.first < ends.0
     }
 
     /// 0 inside, else the number of lines between.

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use changeling_program::{FileId, FunctionId, Linkage, Place, Program, Site};
 
 use crate::alignment::align;
-use crate::functions::{Match, match_functions};
+use crate::functions::{Match, match_functions, match_instances};
 use crate::globals::{GlobalChange, changed_globals};
 use crate::grouping::{Pair, changes, lines};
 use crate::keys::Keys;
+use crate::kinship::are_versions_of_one;
 use crate::libraries::{Apart, Libraries, is_closed};
 use crate::source::{Text, Which};
 use crate::{
@@ -18,17 +19,26 @@ use crate::{
 /// What changed from base to head. With the sources, changes know their hunks.
 pub fn compare(base: &Program, head: &Program, sources: &Sources) -> ChangeSet {
     let libraries = Libraries::new(base, head, sources);
-    let matches = match_functions(base, head, &libraries);
+    let mut matches = match_functions(base, head, &libraries);
+    let mut keys = named_keys(base, head, &matches);
+    for _ in 0..NESTED {
+        let more = match_instances((&keys.0, &keys.1), &matches, &libraries);
+        if more.is_empty() {
+            break;
+        }
+        matches.extend(more);
+        keys = named_keys(base, head, &matches);
+    }
+    matches.sort_by_key(|pair| pair.base);
+    let (base_keys, head_keys) = keys;
     let text = Text::new(base, head, sources, &matches);
-    let (base_names, head_names) = names(base, head, &matches);
-    let base_keys = Keys::new(base, &base_names);
-    let head_keys = Keys::new(head, &head_names);
     let apart = apart(&base_keys, &head_keys, &matches, (&libraries, sources));
     let is_closed = |pair: &Match| is_closed_pair((base, head), pair, &libraries);
     let mut set = ChangeSet {
         format: ChangeSet::FORMAT,
         sites: SiteMap::new(base, head),
         library: libraries.functions(),
+        foreign: !are_versions_of_one((base, head), sources, &matches),
         ..ChangeSet::default()
     };
     for pair in &matches {
@@ -96,6 +106,15 @@ pub fn compare(base: &Program, head: &Program, sources: &Sources) -> ChangeSet {
         change.id = ChangeId(index as u32);
     }
     set
+}
+
+/// Functions of libraries that call others of libraries are looked through so far for something that goes by
+/// another name.
+const NESTED: usize = 6;
+
+fn named_keys<'p>(base: &'p Program, head: &'p Program, matches: &[Match]) -> (Keys<'p>, Keys<'p>) {
+    let (base_names, head_names) = names(base, head, matches);
+    (Keys::new(base, &base_names), Keys::new(head, &head_names))
 }
 
 /// By place in head's source, then in its code.

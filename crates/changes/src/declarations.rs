@@ -8,6 +8,8 @@ pub enum Names {
     /// Of a macro: only its own name counts.
     Macro(String),
     Words(HashSet<String>),
+    /// What a `use` of Rust brings in from elsewhere.
+    Imported(HashSet<String>),
 }
 
 /// Numbers of the lines inside of functions, as far as braces tell: also of those that are not
@@ -113,6 +115,7 @@ pub fn names_at(text: &[String], line: u32) -> Option<Names> {
     }
     let names = names_of(text.get(at)?)?;
     Some(match names {
+        Names::Words(own) if is_import(text, at) => Names::Imported(own),
         Names::Words(mut own) => {
             own.extend(enumerators_behind(text, at));
             Names::Words(own)
@@ -134,6 +137,18 @@ fn is_parameter(text: &[String], at: usize) -> bool {
         _ => 0,
     });
     open.sum::<i32>() > 0
+}
+
+/// Whether a line is part of a `use`.
+fn is_import(text: &[String], at: usize) -> bool {
+    let before = text[..at].iter().rev().take(PARAMETERS);
+    let open = before.take_while(|line| {
+        let line = line.trim();
+        !line.is_empty() && !line.ends_with([';', '}', ']'])
+    });
+    let first = at - open.count();
+    let mut words = words(&text[first]).filter(|word| !["pub", "crate", "super"].contains(word));
+    words.next() == Some("use")
 }
 
 /// Declarations of more lines are not looked through.
@@ -211,6 +226,18 @@ mod tests {
         );
         assert!(names_at(&text, 2).is_none() && names_at(&text, 3).is_none());
         assert!(matches!(names_at(&text, 4), Some(Names::Words(names)) if names.contains("Bytes")));
+    }
+
+    #[test]
+    fn names_that_are_brought_in() {
+        let text = lines(
+            "#[cfg(x)]\nuse fs::File;\npub use io::{\n    Read,\n    Write,\n};\nstatic SIZE: u8 = 1;\n",
+        );
+        for (line, name) in [(2, "File"), (3, "io"), (4, "Read"), (5, "Write")] {
+            let names = names_at(&text, line);
+            assert!(matches!(names, Some(Names::Imported(names)) if names.contains(name)));
+        }
+        assert!(matches!(names_at(&text, 7), Some(Names::Words(names)) if names.contains("SIZE")));
     }
 
     #[test]

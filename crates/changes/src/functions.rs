@@ -1,12 +1,13 @@
 //! Which functions of the two versions correspond: by name and signature, then
 //! by name, then by similarity of their bodies.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use changeling_program::{Callee, FunctionId, Program};
 
 use crate::Reason;
 use crate::keys::{Keys, function_name, hash};
+use crate::kinship::is_in_rust;
 use crate::libraries::Libraries;
 use crate::source::Which;
 
@@ -78,10 +79,43 @@ pub fn match_functions(base: &Program, head: &Program, libraries: &Libraries) ->
     matcher.matches
 }
 
+/// Further pairs, now that functions which correspond go by one name in both `keys`: instances of a library's function
+/// for something that has another name now.
+pub fn match_instances(
+    (base, head): (&Keys<'_>, &Keys<'_>),
+    matches: &[Match],
+    libraries: &Libraries,
+) -> Vec<Match> {
+    let free = |keys: &Keys<'_>, which: Which, matched: HashSet<FunctionId>| {
+        let mut free: BTreeMap<u64, Vec<FunctionId>> = BTreeMap::new();
+        let own = keys.program.definitions();
+        for id in own.filter(|&id| libraries.has(which, id) && !matched.contains(&id)) {
+            let signature = keys.ty(keys.program.function(id).signature);
+            let name = function_name(keys.program, id);
+            let key = hash(&(name, signature, keys.body(id).shape));
+            free.entry(key).or_default().push(id);
+        }
+        free
+    };
+    let left = matches.iter().map(|pair| pair.base).collect();
+    let left = free(base, Which::Base, left);
+    let right = matches.iter().map(|pair| pair.head).collect();
+    let right = free(head, Which::Head, right);
+    let groups = left
+        .iter()
+        .filter_map(|(key, left)| Some((left, right.get(key)?)));
+    let pairs = groups.flat_map(|(left, right)| left.iter().zip(right));
+    let reason = Reason::Name;
+    pairs
+        .map(|(&base, &head)| Match { base, head, reason })
+        .collect()
+}
+
 /// A body under another name; unique among the unmatched or too large for
 /// chance.
 fn equal_bodies(card: &Card) -> Option<u64> {
-    let key = (card.size >= 2).then(|| hash(&("body", card.signature, card.anonymous)));
+    let key =
+        (card.size >= 2).then(|| hash(&("body", card.in_rust, card.signature, card.anonymous)));
     key.and_then(|key| card.own(key))
 }
 
@@ -95,6 +129,7 @@ struct Card {
     instance: String,
     /// Of a library that both versions know: nobody renamed it.
     of_library: bool,
+    in_rust: bool,
     signature: u64,
     file: String,
     /// Hash of the body; 0 for declarations.
@@ -179,6 +214,7 @@ fn card(keys: &Keys<'_>, id: FunctionId, callers: u64) -> Card {
         name: function_name(keys.program, id),
         instance: function.instance.clone(),
         of_library: false,
+        in_rust: is_in_rust(keys.program, function),
         signature: keys.ty(function.signature),
         file: function
             .place
@@ -277,7 +313,7 @@ fn grouped(version: &Version, free: &[bool], key: KeyOf) -> BTreeMap<u64, Vec<us
 fn similarity(a: &Card, b: &Card) -> f64 {
     let total = a.size + b.size;
     let reachable = 2 * a.size.min(b.size);
-    if (reachable as f64) < SIMILAR * total as f64 {
+    if a.in_rust != b.in_rust || (reachable as f64) < SIMILAR * total as f64 {
         return 0.0;
     }
     let (mut i, mut j, mut common) = (0, 0, 0);

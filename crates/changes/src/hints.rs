@@ -8,16 +8,19 @@ use changeling_program::{
 /// Chains are short; code that is never reached may hold circles.
 const LONGEST: usize = 16;
 
-/// The value itself: of `expect(x)` it is `x`, of `x != 0` where `x` is a single bit, too.
+/// The value itself: of `expect(x)` it is `x`, of `x != 0` where `x` is a single bit, and of a long `x` that was made
+/// short again, too.
 pub fn behind(program: &Program, value: Value) -> Value {
     let mut found = value;
     for _ in 0..LONGEST {
         let inner = value_site(program, found).and_then(|instruction| {
-            expected(program, instruction).or_else(|| {
+            let bit = || {
                 let bit = tested(program, instruction)?;
                 let truth = matches!(instruction.operation, Operation::Compare(Predicate::Ne));
                 (truth && is_bit(program, instruction, bit)).then_some(bit)
-            })
+            };
+            let own = expected(program, instruction).or_else(bit);
+            own.or_else(|| shortened(program, instruction))
         });
         match inner {
             Some(inner) => found = inner,
@@ -56,6 +59,26 @@ pub fn tested(program: &Program, instruction: &Instruction) -> Option<Value> {
     Some(value)
 }
 
+/// What was made longer, and here gets the length back that it had.
+fn shortened(program: &Program, instruction: &Instruction) -> Option<Value> {
+    let Operation::Cast(CastOp::Trunc) = instruction.operation else {
+        return None;
+    };
+    let mut long = value_site(program, instruction.operands[0])?;
+    for _ in 0..LONGEST {
+        match expected(program, long) {
+            Some(inner) => long = value_site(program, inner)?,
+            None => break,
+        }
+    }
+    let Operation::Cast(CastOp::ZExt | CastOp::SExt) = long.operation else {
+        return None;
+    };
+    let short = long.operands[0];
+    let function = program.block(instruction.block).function;
+    (program.type_of(function, short) == Some(instruction.ty)).then_some(short)
+}
+
 /// Whether an instruction computes nothing but its result, and may be left over if nobody looks at that.
 pub fn may_be_left(program: &Program, instruction: &Instruction) -> bool {
     instruction.operation.computes() || expected(program, instruction).is_some()
@@ -80,7 +103,7 @@ fn value_site(program: &Program, value: Value) -> Option<&Instruction> {
     value.site().map(|site| program.instruction(site))
 }
 
-fn is_bit(program: &Program, near: &Instruction, value: Value) -> bool {
+pub fn is_bit(program: &Program, near: &Instruction, value: Value) -> bool {
     let function = program.block(near.block).function;
     let ty = program.type_of(function, value);
     ty.is_some_and(|ty| matches!(program.ty(ty).shape, Shape::Integer { bits: 1 }))

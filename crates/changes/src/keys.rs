@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::hints;
+use crate::joints::Joints;
 use changeling_program::{
-    Call, Callee, Constant, FunctionId, Global, Instruction, Linkage, Operation, Program, Shape,
-    Site, Value, stable_name,
+    BlockId, Call, Callee, Constant, FunctionId, Global, Instruction, Linkage, Operation, Program,
+    Shape, Site, Value, stable_name,
 };
 
 /// The operands of a failed assertion that are its file and line.
@@ -21,6 +22,7 @@ pub struct Keys<'p> {
     constants: Vec<u64>,
     globals: Vec<u64>,
     functions: Vec<u64>,
+    joints: Joints,
 }
 
 impl<'p> Keys<'p> {
@@ -33,6 +35,7 @@ impl<'p> Keys<'p> {
             constants: Vec::new(),
             globals: Vec::new(),
             functions: Vec::new(),
+            joints: Joints::new(program),
         };
         // Parts of a type have lower numbers than the type.
         for ty in &program.types {
@@ -288,13 +291,19 @@ impl<'p> Keys<'p> {
         operands
     }
 
+    /// Where control goes behind an instruction, seen through blocks that only look at what was decided before.
+    pub fn targets(&self, instruction: &Instruction) -> Vec<BlockId> {
+        self.joints.targets(self.program, instruction)
+    }
+
     /// The value behind hints for the optimiser.
     pub fn itself(&self, value: Value) -> Value {
         hints::behind(self.program, value)
     }
 
     fn plain_operands(&self, instruction: &Instruction) -> Vec<Value> {
-        if let Some(value) = hints::tested(self.program, instruction) {
+        let tested = hints::tested(self.program, instruction);
+        if let Some(value) = tested.or_else(|| self.joints.condition(self.program, instruction)) {
             return vec![value];
         }
         match &instruction.operation {
@@ -337,7 +346,8 @@ impl<'p> Keys<'p> {
         for &site in &sites {
             let instruction = self.program.instruction(site);
             body.kind.push(self.kind(instruction));
-            body.idle.push(self.is_idle(instruction));
+            let idle = self.is_idle(instruction) || self.joints.leads_to_branch(instruction);
+            body.idle.push(idle);
         }
         self.find_left_over(&sites, &mut body.idle);
         for &site in &sites {

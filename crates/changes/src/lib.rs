@@ -16,7 +16,9 @@ mod functions;
 mod globals;
 mod grouping;
 mod hints;
+mod joints;
 mod keys;
+mod kinship;
 mod libraries;
 mod macros;
 pub mod quiet;
@@ -24,6 +26,7 @@ mod records;
 pub mod region;
 mod sequence;
 mod source;
+mod statements;
 mod versions;
 
 pub use change::{
@@ -32,4 +35,5 @@ pub use change::{
 };
 pub use compare::compare;
 pub use csg::{ChangeSequences, Version};
+pub use kinship::own_functions;
 pub use source::Sources;

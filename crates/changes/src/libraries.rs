@@ -67,13 +67,13 @@ impl Libraries {
 }
 
 /// `/rustc/HASH` of a file of Rust's own library: what one version uses of it, the other has, too.
-fn compiler_root(path: &Path) -> Option<PathBuf> {
+pub fn compiler_root(path: &Path) -> Option<PathBuf> {
     let root: PathBuf = path.components().take(3).collect();
     root.starts_with("/rustc").then_some(root)
 }
 
 /// The parts of Rust's own library.
-const OWN_CRATES: [&str; 3] = ["core", "alloc", "std"];
+pub const OWN_CRATES: [&str; 3] = ["core", "alloc", "std"];
 
 /// Whether a function of Rust's library depends on nothing of the program, so that two that go by the same name
 /// are the same. One of them may have been compiled with the library, the other with the program. Not so in

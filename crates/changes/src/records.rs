@@ -13,6 +13,15 @@ pub struct Record {
     /// The line is behind the opening brace, so it is about a field. What has all in one line may be
     /// a declaration for the sake of form.
     pub inside: bool,
+    /// The line of its opening brace.
+    pub first: u32,
+}
+
+impl Record {
+    /// Whether fields are all it has: the names of an enumeration are known outside.
+    pub fn has_fields(&self) -> bool {
+        !self.names.contains("enum")
+    }
 }
 
 pub fn record_around(text: &[String], line: u32) -> Option<Record> {
@@ -29,7 +38,11 @@ pub fn record_around(text: &[String], line: u32) -> Option<Record> {
         names.extend(words(&tail).map(str::to_owned));
     }
     let inside = first < at;
-    Some(Record { names, inside })
+    Some(Record {
+        names,
+        inside,
+        first: first as u32 + 1,
+    })
 }
 
 /// The line of the brace that is open at the beginning of a line, or on it, and what stands

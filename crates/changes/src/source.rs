@@ -1,6 +1,7 @@
 //! Source texts: textual differences, and which of them code belongs to.
 
-use std::collections::{HashMap, HashSet};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use changeling_program::{DebugValue, FileId, FunctionId, Place, Program, Site};
 
@@ -10,7 +11,8 @@ use crate::keys::hash;
 use crate::quiet::tokens;
 use crate::records::{Record, record_around};
 use crate::sequence::matching;
-use crate::versions::{Version, differences, pair_files};
+use crate::statements::{STATEMENT, assigns, ends_statement};
+use crate::versions::{Version, differences, pair_files, without};
 use crate::{Hunk, HunkId, Lines};
 
 /// Contents of source files, by each program's own file numbers. Files may be
@@ -50,21 +52,69 @@ impl Text {
             names: Vec::new(),
             records: Vec::new(),
         };
-        for (left, right) in pair_files(base, head, [&text.base, &text.head], matches) {
+        let files = pair_files(base, head, [&text.base, &text.head], matches);
+        let moved = text.moved(base, head, matches, &files);
+        for (left, right) in files {
             text.compared[0].insert(left);
             text.compared[1].insert(right);
-            let found = differences(
-                left,
-                &text.base.lines[&left],
-                right,
-                &text.head.lines[&right],
-            );
-            for (base, head) in found {
+            let whole = (text.base.whole(left), text.head.whole(right));
+            for (base, head) in text.differences(whole) {
+                for (base, head) in without(base, head, &moved) {
+                    text.add(&text.split(base, head));
+                }
+            }
+        }
+        for pair in moved {
+            for (base, head) in text.differences(pair) {
                 text.add(&text.split(base, head));
             }
         }
         text.find_names(base, head, matches);
         text
+    }
+
+    fn differences(&self, (base, head): (Lines, Lines)) -> Vec<(Lines, Lines)> {
+        differences(
+            (base, &self.base.lines[&base.file]),
+            (head, &self.head.lines[&head.file]),
+        )
+    }
+
+    /// Functions that were changed and are in files now that do not correspond: what stands around them says
+    /// nothing about them, so they are compared by themselves.
+    fn moved(
+        &self,
+        base: &Program,
+        head: &Program,
+        matches: &[Match],
+        files: &BTreeMap<FileId, FileId>,
+    ) -> Vec<(Lines, Lines)> {
+        let lines = |which: Which, program: &Program, id: FunctionId| {
+            let defined = program.function(id).is_defined();
+            let (file, first, last) = self.extent(which, program, id).filter(|_| defined)?;
+            let count = last - first + 1;
+            let known = self.version(which).lines.contains_key(&file);
+            known.then_some(Lines { file, first, count })
+        };
+        let pairs = matches.iter().filter_map(|pair| {
+            let left = lines(Which::Base, base, pair.base)?;
+            let right = lines(Which::Head, head, pair.head)?;
+            let elsewhere = files.get(&left.file) != Some(&right.file);
+            let changed = || !self.differences((left, right)).is_empty();
+            (elsewhere && changed()).then_some((left, right))
+        });
+        let mut pairs: Vec<(Lines, Lines)> = pairs.collect();
+        // What is inside of another function moved with it.
+        pairs.sort_by_key(|&(left, right)| (Reverse(left.count + right.count), left, right));
+        let mut moved: Vec<(Lines, Lines)> = Vec::new();
+        for pair in pairs {
+            let meets = |other: &(Lines, Lines)| other.0.meets(pair.0) || other.1.meets(pair.1);
+            if !moved.iter().any(meets) {
+                moved.push(pair);
+            }
+        }
+        moved.sort_unstable();
+        moved
     }
 
     /// The parts of one difference. Braces that were left over are not told apart from the part that they close.
@@ -226,15 +276,14 @@ impl Text {
             .map(|&(_, id)| id)
     }
 
-    /// A changed macro or other declaration that the line mentions.
-    pub fn hunk_named(&self, which: Which, place: Place) -> Option<HunkId> {
+    /// A changed macro or other declaration that the line mentions; of macros all that have a say.
+    pub fn hunks_named(&self, which: Which, place: Place) -> Vec<HunkId> {
         let place = self.canonical(which, place);
-        let lines = self.version(which).code.get(&place.file)?;
-        let line = lines.get(place.line.checked_sub(1)? as usize)?;
-        let words: HashSet<&str> = words(line).collect();
+        let words = self.words_at(which, place);
         let mentions = |names: &Names| match names {
             Names::Macro(name) => words.contains(name.as_str()),
             Names::Words(names) => names.iter().any(|name| words.contains(name.as_str())),
+            Names::Imported(_) => false,
         };
         let named = |macros: bool| {
             let of_kind = self
@@ -249,48 +298,69 @@ impl Text {
         };
         match named(true) {
             // A macro that says what it said before may take from one that does not.
-            Some(hunk) => self.hunk_of_macro(which, place, &words).or(Some(hunk)),
-            None => named(false),
+            Some(hunk) => match self.hunks_of_macros(which, place, &words) {
+                found if found.is_empty() => vec![hunk],
+                found => found,
+            },
+            None => named(false).into_iter().collect(),
         }
     }
 
-    /// A macro that means something else now and that those which the line mentions are made of.
-    pub fn hunk_behind_macros(&self, which: Which, place: Place) -> Option<HunkId> {
+    /// A changed `use` of something that the line mentions. Most of these only follow a change elsewhere.
+    pub fn hunk_imported(&self, which: Which, place: Place) -> Option<HunkId> {
         let place = self.canonical(which, place);
-        let lines = self.version(which).code.get(&place.file)?;
-        let line = lines.get(place.line.checked_sub(1)? as usize)?;
-        self.hunk_of_macro(which, place, &words(line).collect())
+        let words = self.words_at(which, place);
+        let imported = self.names.iter().find(|(id, names)| match names {
+            Names::Imported(names) => {
+                let mut names = names.iter();
+                names.any(|name| words.contains(name.as_str()))
+                    && self.is_known_at(*id, which, place.file)
+            }
+            Names::Macro(_) | Names::Words(_) => false,
+        });
+        imported.map(|&(id, _)| id)
     }
 
-    /// The hunk of a macro that means something else now: one of these, or one that these take
+    /// Macros that mean something else now and that those which the line mentions are made of.
+    pub fn hunks_behind_macros(&self, which: Which, place: Place) -> Vec<HunkId> {
+        let place = self.canonical(which, place);
+        self.hunks_of_macros(which, place, &self.words_at(which, place))
+    }
+
+    fn words_at(&self, which: Which, place: Place) -> HashSet<&str> {
+        let lines = self.version(which).code.get(&place.file);
+        let at = (place.line as usize).checked_sub(1);
+        let line = lines.and_then(|lines| lines.get(at?));
+        line.map_or_else(HashSet::new, |line| words(line).collect())
+    }
+
+    /// The hunks of macros that mean something else now: of these, and of those that these take
     /// something from. A macro that still says what it said before changes nothing by itself, though
     /// its lines may be part of a hunk.
-    fn hunk_of_macro(
+    fn hunks_of_macros(
         &self,
         which: Which,
         place: Place,
         mentioned: &HashSet<&str>,
-    ) -> Option<HunkId> {
+    ) -> Vec<HunkId> {
         let macros = &self.version(which).macros;
         let mut seen = mentioned.clone();
         let mut level: Vec<&str> = mentioned.iter().copied().collect();
+        let mut found = Vec::new();
         for _ in 0..NESTED {
-            level.sort_unstable();
-            let mut replaced = level.iter().filter(|name| self.is_replaced(name));
-            let found = replaced.find_map(|name| {
+            let replaced = level.iter().filter(|name| self.is_replaced(name));
+            found.extend(replaced.filter_map(|name| {
                 let mut own = self.names.iter().filter(|(_, names)| match names {
                     Names::Macro(own) => own == name,
-                    Names::Words(_) => false,
+                    Names::Words(_) | Names::Imported(_) => false,
                 });
-                own.find(|(id, _)| self.is_known_at(*id, which, place.file))
-            });
-            if let Some(&(id, _)) = found {
-                return Some(id);
-            }
+                let known = own.find(|(id, _)| self.is_known_at(*id, which, place.file));
+                known.map(|&(id, _)| id)
+            }));
             let next = level.iter().flat_map(|name| macros.words(name));
             level = next.filter(|name| seen.insert(name)).collect();
         }
-        None
+        found
     }
 
     fn is_replaced(&self, name: &str) -> bool {
@@ -316,11 +386,8 @@ impl Text {
     /// Hunks that change a structure which the line mentions.
     pub fn hunks_of_records_at(&self, which: Which, place: Place) -> Vec<HunkId> {
         let place = self.canonical(which, place);
-        let lines = self.version(which).code.get(&place.file);
-        let at = (place.line as usize).checked_sub(1);
-        let line = lines.and_then(|lines| lines.get(at?));
-        let own = line.map_or("", String::as_str);
-        words(own)
+        self.words_at(which, place)
+            .into_iter()
             .filter(|word| !COMMON.contains(word))
             .flat_map(|word| self.hunks_of_record(word))
             .filter(|id| self.is_known_at(*id, which, place.file))
@@ -504,6 +571,7 @@ impl Text {
             }
             let id = HunkId(index as u32);
             let versions = [(&self.base, hunk.base), (&self.head, hunk.head)];
+            let only_one = hunk.base.count == 0 || hunk.head.count == 0;
             for ((version, lines), bodies) in versions.into_iter().zip(&bodies) {
                 let text = &version.code[&lines.file];
                 // What a function that only one version has mentions says nothing.
@@ -511,6 +579,14 @@ impl Text {
                     .filter(|line| !bodies.contains(&(lines.file, *line)));
                 let around = outer.clone().filter_map(|line| record_around(text, line));
                 records.extend(around.map(|record| (id, record)));
+                // Nor do the fields of a structure that only one version has.
+                let of_its_own = |line: u32| {
+                    let record = record_around(text, line).filter(|record| record.inside);
+                    let within =
+                        |record: Record| record.has_fields() && lines.contains(record.first);
+                    only_one && record.is_some_and(within)
+                };
+                let outer = outer.filter(|&line| !of_its_own(line));
                 names.extend(outer.filter_map(|line| Some((id, names_at(text, line)?))));
             }
         }
@@ -520,46 +596,3 @@ impl Text {
 
 /// Macros that are made of macros are looked through so far.
 const NESTED: usize = 8;
-
-/// Statements of more lines are not looked through.
-const STATEMENT: usize = 80;
-
-/// Whether a statement or the head of one ends here; what strings hold does not count.
-fn ends_statement(line: &str) -> bool {
-    let mut inside = false;
-    let mut escaped = false;
-    for c in line.chars() {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            '"' => inside = !inside,
-            ';' | '{' | '}' if !inside => return true,
-            _ => {}
-        }
-    }
-    false
-}
-
-/// Stands for a variable that holds what a function returns.
-pub const RETURN: &str = "return";
-
-/// Whether the line may give the variable a value.
-fn assigns(line: &str, name: &str) -> bool {
-    if name == RETURN {
-        return words(line).any(|word| word == RETURN);
-    }
-    let letter = |c: char| c.is_alphanumeric() || c == '_';
-    line.match_indices(name).any(|(at, _)| {
-        let (before, behind) = (&line[..at], &line[at + name.len()..]);
-        let whole = !before.ends_with(letter) && !behind.starts_with(letter);
-        let behind = behind.trim_start();
-        let operator =
-            behind.trim_start_matches(['+', '-', '*', '/', '%', '&', '|', '^', '<', '>']);
-        let equals = operator.starts_with('=') && !operator.starts_with("==");
-        let steps = ["++", "--"]
-            .iter()
-            .any(|step| behind.starts_with(step) || before.trim_end().ends_with(step));
-        // A type stands between the name and the value in Rust.
-        whole && (equals || steps || (behind.starts_with(':') && behind.contains('=')))
-    })
-}

@@ -58,6 +58,13 @@ impl Version {
         }
     }
 
+    /// All lines of a file.
+    pub fn whole(&self, file: FileId) -> Lines {
+        let count = self.lines.get(&file).map_or(0, Vec::len) as u32;
+        let first = 1;
+        Lines { file, first, count }
+    }
+
     pub fn code_in(&self, lines: Lines) -> Vec<&str> {
         let all = self.code.get(&lines.file).map_or(&[][..], Vec::as_slice);
         let from = lines.first.saturating_sub(1) as usize;
@@ -132,31 +139,94 @@ pub fn pair_files(
     pairs
 }
 
+/// Where lines of base differ from lines of head.
 pub fn differences(
-    base_file: FileId,
-    base: &[String],
-    head_file: FileId,
-    head: &[String],
+    (base, base_text): (Lines, &[String]),
+    (head, head_text): (Lines, &[String]),
 ) -> Vec<(Lines, Lines)> {
-    let keys = |lines: &[String]| {
-        lines
-            .iter()
-            .map(|line| hash(line.as_str()))
-            .collect::<Vec<_>>()
+    let keys = |lines: Lines, text: &[String]| {
+        let own = text.iter().skip(lines.first.saturating_sub(1) as usize);
+        let own = own.take(lines.count as usize);
+        own.map(|line| hash(line.as_str())).collect::<Vec<_>>()
     };
-    let pairs = matching(&keys(base), &keys(head));
+    let (left, right) = (keys(base, base_text), keys(head, head_text));
+    let pairs = matching(&left, &right);
     let mut hunks = Vec::new();
     let (mut i, mut j) = (0, 0);
-    for (next_i, next_j) in pairs.into_iter().chain([(base.len(), head.len())]) {
+    for (next_i, next_j) in pairs.into_iter().chain([(left.len(), right.len())]) {
         if next_i > i || next_j > j {
-            let lines = |file, from: usize, to: usize| Lines {
-                file,
-                first: from as u32 + 1,
+            let part = |lines: Lines, from: usize, to: usize| Lines {
+                file: lines.file,
+                first: lines.first + from as u32,
                 count: (to - from) as u32,
             };
-            hunks.push((lines(base_file, i, next_i), lines(head_file, j, next_j)));
+            hunks.push((part(base, i, next_i), part(head, j, next_j)));
         }
         (i, j) = (next_i + 1, next_j + 1);
     }
     hunks
+}
+
+/// What is left of a difference without the lines that were compared with others.
+pub fn without(base: Lines, head: Lines, elsewhere: &[(Lines, Lines)]) -> Vec<(Lines, Lines)> {
+    let left = rest(base, elsewhere.iter().map(|pair| pair.0));
+    let right = rest(head, elsewhere.iter().map(|pair| pair.1));
+    let end = |lines: Lines| Lines {
+        first: lines.first + lines.count,
+        count: 0,
+        ..lines
+    };
+    let of = |parts: &[Lines], n: usize, whole: Lines| parts.get(n).copied().unwrap_or(end(whole));
+    (0..left.len().max(right.len()))
+        .map(|n| (of(&left, n, base), of(&right, n, head)))
+        .filter(|(base, head)| base.count + head.count > 0)
+        .collect()
+}
+
+/// The parts of the lines that are in none of the others.
+fn rest(lines: Lines, others: impl Iterator<Item = Lines>) -> Vec<Lines> {
+    if lines.count == 0 {
+        return vec![lines];
+    }
+    let others: Vec<Lines> = others.filter(|other| other.file == lines.file).collect();
+    let mut parts: Vec<Lines> = Vec::new();
+    for line in lines.first..lines.first + lines.count {
+        if others.iter().any(|other| other.contains(line)) {
+            continue;
+        }
+        match parts.last_mut() {
+            Some(part) if part.first + part.count == line => part.count += 1,
+            _ => parts.push(Lines {
+                first: line,
+                count: 1,
+                ..lines
+            }),
+        }
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(file: usize, first: u32, count: u32) -> Lines {
+        let file = FileId::new(file);
+        Lines { file, first, count }
+    }
+
+    #[test]
+    fn what_was_compared_elsewhere_is_left_out() {
+        let (base, head) = (lines(0, 10, 10), lines(1, 20, 2));
+        assert_eq!(without(base, head, &[]), [(base, head)]);
+        let moved = [(lines(0, 13, 4), lines(2, 1, 5))];
+        let expected = [
+            (lines(0, 10, 3), lines(1, 20, 2)),
+            (lines(0, 17, 3), lines(1, 22, 0)),
+        ];
+        assert_eq!(without(base, head, &moved), expected);
+        let all = [(lines(0, 1, 40), lines(2, 1, 40))];
+        assert_eq!(without(base, head, &all), [(lines(0, 20, 0), head)]);
+        assert_eq!(without(base, lines(1, 20, 0), &all), []);
+    }
 }

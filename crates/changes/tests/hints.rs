@@ -102,3 +102,82 @@ fn the_width_of_what_is_tested_for_zero_counts_only_if_bits_are_lost() {
     let cut = Pair::new(&base, &narrow("(char)argc"));
     assert_eq!(cut.set.changes.len(), 1, "{:#?}", cut.set.changes);
 }
+
+const SEVERAL: &str = "\
+#include <stdio.h>
+#define hint(x) (x)
+#define short_hint(x) (x)
+#define check(c, text) ((void)(hint(c) || puts(text)))
+int main(int argc, char **argv) {
+  const char *p = argv[argc - 1];
+  check(argc > 1 && argc < 9, \"no\");
+  if (hint(*p == 'a' || (argc == 4 && p[1])))
+    return 1;
+  if (short_hint(!(*p && argc != 5)))
+    puts(\"two\");
+  while (hint(*p && *p != ' ' && *p != '-'))
+    p++;
+  int both = hint(argc == 6 && *p);
+  if (hint(!p[1]))
+    both += 2;
+  return hint(p[0] == 'x' && p[1] == 'y') ? both : argc;
+}
+";
+
+fn several(from: &str, to: &str) -> String {
+    let hinted = SEVERAL
+        .replacen(
+            "#define hint(x) (x)",
+            "#define hint(x) (__builtin_expect(((x) != 0), 1))",
+            1,
+        )
+        .replacen(
+            "#define short_hint(x) (x)",
+            "#define short_hint(x) __builtin_expect(x, 0)",
+            1,
+        );
+    assert!(hinted.contains(from), "nothing to replace: {from}");
+    hinted.replacen(from, to, 1)
+}
+
+/// The compiler makes such a condition a value first, and branches on that.
+#[test]
+fn hints_around_several_conditions_are_no_change() {
+    let hinted = several("", "");
+    for (base, head) in [(SEVERAL, &*hinted), (&hinted, SEVERAL)] {
+        let pair = Pair::new(base, head);
+        assert!(pair.set.changes.is_empty(), "{:#?}", pair.set.changes);
+    }
+}
+
+#[test]
+fn one_of_several_conditions_may_change() {
+    for (from, to, line) in [
+        ("argc > 1 && argc < 9", "argc > 1 || argc < 9", 7),
+        ("argc > 1 && argc < 9", "argc > 1 && argc < 8", 7),
+        ("argc > 1 && argc < 9", "argc > 1", 7),
+        ("argc == 4 && p[1]", "argc == 4 && !p[1]", 8),
+        ("!(*p && argc != 5)", "(*p && argc != 5)", 10),
+        ("!(*p && argc != 5)", "(!*p && argc != 5)", 10),
+        ("*p != ' ' && *p != '-'", "*p != ' '", 12),
+        ("hint(!p[1])", "hint(p[1])", 15),
+        ("argc == 6 && *p", "argc == 6 || *p", 14),
+        ("? both : argc", "? argc : both", 17),
+    ] {
+        let head = several(from, to);
+        for base in [SEVERAL, &several("", "")] {
+            let pair = Pair::new(base, &head);
+            assert!(!pair.set.changes.is_empty(), "{to}");
+            for change in &pair.set.changes {
+                let lines = [
+                    lines_of(&pair.base, &change.base.modified),
+                    lines_of(&pair.head, &change.head.modified),
+                ];
+                assert!(
+                    lines.concat().iter().all(|&found| found == line),
+                    "{to}: {lines:?}"
+                );
+            }
+        }
+    }
+}

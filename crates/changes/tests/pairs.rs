@@ -266,6 +266,68 @@ int main(void) {
     assert_eq!(pair.head_lines(pair.only()).0, 2);
 }
 
+/// Its fields have names that others have, too.
+#[test]
+fn a_new_structure_explains_nothing_elsewhere() {
+    let base = "\
+#include <stdio.h>
+struct state {
+  int depth;
+  int handler;
+};
+static int call(int n) { return n * 2; }
+int run(struct state *state) {
+  int status = call(state->handler);
+  return status;
+}
+int main(int argc, char **argv) {
+  struct state own = {argc, argc + 1};
+  return run(&own);
+}
+";
+    let head = base
+        .replacen("  int handler;\n", "  int level;\n  int handler;\n", 1)
+        .replacen(
+            "static int call",
+            "struct closing {\n  int level;\n  int status;\n};\nint done(struct closing *c) { return c->status; }\nstatic int call",
+            1,
+        )
+        .replacen("{argc, argc", "{argc, 0, argc", 1);
+    let pair = Pair::new(base, &head);
+    let run = pair.head.function_named("run");
+    let changes = pair.set.changes.iter();
+    let own = changes.filter(|change| change.head.function == run);
+    let lines: Vec<u32> = own.map(|change| pair.head_lines(change).0).collect();
+    assert_eq!(lines, [4]);
+}
+
+/// As a version and the year of a copyright.
+#[test]
+fn all_macros_that_have_a_say_are_named() {
+    let base = "\
+#include <stdio.h>
+#define VERSION \"1.2\"
+#define FIRST 1
+#define OTHER \"a\"
+#define SECOND 2
+#define TITLE \"tool \" VERSION \", 2020\"
+int main(void) {
+  puts(TITLE);
+  return 0;
+}
+";
+    let head = base
+        .replacen("\"1.2\"", "\"1.3\"", 1)
+        .replacen("\"a\"", "\"b\"", 1)
+        .replacen("2020", "2022", 1);
+    let pair = Pair::new(base, &head);
+    let changes = pair.set.changes.iter();
+    let lines: Vec<u32> = changes.map(|change| pair.head_lines(change).0).collect();
+    assert_eq!(lines, [2, 6]);
+    let quiet: Vec<u32> = pair.set.quiet_hunks().map(|hunk| hunk.head.first).collect();
+    assert_eq!(quiet, [4]);
+}
+
 #[test]
 fn a_table_leads_to_the_code_that_refers_to_it() {
     let pair = changed("  3, 4\n", "  3, 5\n");

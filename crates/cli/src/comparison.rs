@@ -8,10 +8,11 @@ use changeling_analysis::{Graphs, Passage};
 use changeling_build::{BuildOptions, Built, Source, build};
 use changeling_changes::quiet::{self, Part, Stripped};
 use changeling_changes::{
-    Change, ChangeKind, ChangeSet, Hunk, Lines, Reason, Sources, Subject, compare,
+    Change, ChangeKind, ChangeSet, Hunk, Lines, Reason, Sources, Subject, compare, own_functions,
 };
 use changeling_explore::Side;
-use changeling_program::{File, FunctionId, Place, Program, Site, read};
+use changeling_program::{File, FileId, FunctionId, Place, Program, Site, read};
+use changeling_report::wording;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -44,29 +45,62 @@ impl Compared {
             head: by_number(&head, &head_texts),
         };
         let set = compare(&base, &head, &sources);
-        let common = set.functions.iter().any(|pair| {
-            base.function(pair.base).is_defined() && head.function(pair.head).is_defined()
-        });
-        if !common {
-            return Err(Failure {
-                code: Code::CANNOT_RUN,
-                what: format!(
-                    "{} and {} have no function in common: these are two programs, not two versions of one",
-                    sides[0].label, sides[1].label
-                ),
-                place: None,
-                help: Some(
-                    "see whether both versions are meant, and the same program of each (--program)"
-                        .into(),
-                ),
-                output: None,
-            });
+        if set.foreign {
+            let side = |at: usize| {
+                let (program, texts) = [(&base, &sources.base), (&head, &sources.head)][at];
+                Stranger::new(&sides[at].label, program, texts)
+            };
+            return Err(nothing_in_common(&side(0), &side(1)));
         }
         Ok(Compared {
             programs: [base, head],
             texts: [base_texts, head_texts],
             set,
         })
+    }
+}
+
+/// A version that is none of the other's program.
+struct Stranger<'a> {
+    label: &'a str,
+    /// Names of functions.
+    own: Vec<String>,
+}
+
+impl<'a> Stranger<'a> {
+    fn new(label: &'a str, program: &Program, texts: &HashMap<FileId, String>) -> Stranger<'a> {
+        let own = own_functions(program, texts).into_iter();
+        let mut own: Vec<String> = own.map(|id| program.function(id).name.clone()).collect();
+        own.sort_unstable();
+        own.dedup();
+        Stranger { label, own }
+    }
+
+    fn text(&self) -> String {
+        const SHOWN: usize = 4;
+        let mut names = self.own.iter().take(SHOWN).cloned().collect::<Vec<_>>();
+        if self.own.len() > SHOWN {
+            names.push("…".into());
+        }
+        let count = wording::plural(self.own.len() as u64, "function", "functions");
+        format!("{} has {count} ({})", self.label, names.join(", "))
+    }
+}
+
+fn nothing_in_common(base: &Stranger<'_>, head: &Stranger<'_>) -> Failure {
+    Failure {
+        code: Code::NOTHING_IN_COMMON,
+        what: format!(
+            "{} and {} have no function of their own in common: these are two programs, not two versions of one",
+            base.label, head.label
+        ),
+        place: Some(format!("{}; {}", base.text(), head.text())),
+        help: Some(
+            "see whether both versions are meant, and the same program of each (--program); \
+             `changeling run` compares any two programs by what they do"
+                .into(),
+        ),
+        output: None,
     }
 }
 

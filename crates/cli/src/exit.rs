@@ -13,6 +13,8 @@ impl Code {
     pub const CANNOT_RUN: Code = Code(4);
     /// No harness can be written for a function.
     pub const NO_HARNESS: Code = Code(29);
+    /// The two versions have no function of their own in common.
+    pub const NOTHING_IN_COMMON: Code = Code(30);
     /// A trace does not agree with the plain run or with itself.
     pub const UNTRUE: Code = Code(71);
     /// Something that is needed is not installed.

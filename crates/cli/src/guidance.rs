@@ -23,7 +23,8 @@ const LEAST: Duration = Duration::from_secs(2);
 /// And no more, if the search has no time limit.
 const USUAL: Duration = Duration::from_secs(60);
 
-/// A search goes on without a guide that cannot be made, and says so.
+/// A search goes on without a guide that cannot be made, and says so. That nothing is known of the changes was
+/// said before.
 pub fn prepare(
     settings: &Settings,
     versions: &[Version; 2],
@@ -39,7 +40,6 @@ pub fn prepare(
         return without;
     }
     let Some(compared) = compared else {
-        warnings.push("the search goes without guides: the changes are unknown".into());
         return without;
     };
     let time = settings

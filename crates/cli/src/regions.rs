@@ -37,6 +37,22 @@ pub struct Compared {
     pub set: ChangeSet,
 }
 
+/// Why nothing is known of changes.
+pub enum Unknown {
+    /// The versions have no function of their own in common.
+    Foreign,
+    Failed(String),
+}
+
+impl Unknown {
+    pub fn reason(&self) -> &str {
+        match self {
+            Unknown::Foreign => "the versions have no function of their own in common",
+            Unknown::Failed(reason) => reason,
+        }
+    }
+}
+
 #[derive(Default)]
 struct Seen {
     runs: Vec<u64>,
@@ -46,16 +62,18 @@ struct Seen {
 }
 
 impl Regions {
-    /// Reads both programs and compares them. The reason if that cannot be done.
-    pub fn find(versions: &[Version; 2]) -> Result<(Regions, Compared), String> {
+    /// Reads both programs and compares them.
+    pub fn find(versions: &[Version; 2]) -> Result<(Regions, Compared), Unknown> {
         // A mistake in the comparison must not take the search with it.
         let found = std::panic::catch_unwind(|| Regions::compare(versions));
-        found.unwrap_or_else(|_| Err("the comparison failed".into()))
+        found.unwrap_or_else(|_| Err(Unknown::Failed("the comparison failed".into())))
     }
 
-    fn compare(versions: &[Version; 2]) -> Result<(Regions, Compared), String> {
-        let program =
-            |version: &Version| read(&version.built.bitcode).map_err(|error| error.to_string());
+    fn compare(versions: &[Version; 2]) -> Result<(Regions, Compared), Unknown> {
+        let program = |version: &Version| {
+            let read = read(&version.built.bitcode);
+            read.map_err(|error| Unknown::Failed(error.to_string()))
+        };
         let [base, head] = [program(&versions[0])?, program(&versions[1])?];
         let texts = [
             texts(&base, &versions[0].built),
@@ -66,6 +84,9 @@ impl Regions {
             head: by_number(&head, &texts[1]),
         };
         let set = compare(&base, &head, &sources);
+        if set.foreign {
+            return Err(Unknown::Foreign);
+        }
         let tables = [&versions[0].sites, &versions[1].sites];
         let programs = [&base, &head];
         let blocks = set.changes.iter().map(|change| {

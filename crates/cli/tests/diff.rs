@@ -139,15 +139,144 @@ fn programs_that_are_no_versions_of_one() {
     write(room, "old.c", OLD);
     let harness = "int LLVMFuzzerTestOneInput(const unsigned char *p, unsigned long n) { return n && *p == 7; }\n";
     write(room, "harness.c", harness);
-    let (code, _, error) = run(room, &["diff", "old.c", "harness.c"]);
-    assert_eq!(code, Some(4), "{error}");
-    assert!(error.contains("no function in common"), "{error}");
+    let (code, out, error) = run(room, &["diff", "old.c", "harness.c"]);
+    assert_eq!((code, &*out), (Some(30), ""), "{error}");
+    assert!(
+        error.contains("old.c and harness.c have no function of their own in common"),
+        "{error}"
+    );
     write(room, "bad.c", "int main(void) { return x; }\n");
     let (code, _, error) = run(room, &["diff", "old.c", "bad.c"]);
     assert_eq!(code, Some(13), "{error}");
     assert!(error.contains("(head, bad.c)"), "{error}");
     assert_eq!(run(room, &["diff", "old.c"]).0, Some(2));
     assert_eq!(run(room, &["diff"]).0, Some(2));
+}
+
+/// What both have of Rust's library, and the `main` that compilers make, does not count.
+#[test]
+fn a_program_in_another_language_has_nothing_in_common() {
+    let room = tempfile::tempdir().expect("a room");
+    let room = room.path();
+    let text = "#include <stdio.h>\nint main(int n, char **v) { puts(n > 1 && v[1][0] == 'a' ? \"yes\" : \"no\"); }\n";
+    write(room, "old.c", text);
+    for (name, body) in [
+        (
+            "port",
+            "let first = std::env::args().nth(1).unwrap_or_default();\n    println!(\"{}\", if first.starts_with('b') { \"yes\" } else { \"no\" });",
+        ),
+        (
+            "sum",
+            "let mut sum = 0u64;\n    for line in std::io::stdin().lines() {\n        sum += line.unwrap().len() as u64;\n    }\n    println!(\"{sum}\");",
+        ),
+    ] {
+        let manifest =
+            format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+        write(room, &format!("{name}/Cargo.toml"), &manifest);
+        let main = format!("fn main() {{\n    {body}\n}}\n");
+        write(room, &format!("{name}/src/main.rs"), &main);
+    }
+    let pairs = [("old.c", "port"), ("port", "old.c"), ("port", "sum")];
+    for (base, head) in pairs {
+        let (code, out, error) = run(room, &["diff", base, head]);
+        assert_eq!((code, &*out), (Some(30), ""), "{base} {head}: {error}");
+        let said = format!("error: {base} and {head} have no function of their own in common");
+        assert!(error.contains(&said), "{error}");
+    }
+    let (code, _, error) = run(room, &["diff", "old.c", "port"]);
+    assert_eq!(code, Some(30));
+    assert!(
+        error.contains("where: old.c has 1 function (main); port has 1 function (port::main)"),
+        "{error}"
+    );
+    let (code, out, error) = run(room, &["graph", "old.c", "port", "--csg", "--out", "-"]);
+    assert_eq!((code, &*out), (Some(30), ""), "{error}");
+
+    let search = [
+        "run",
+        "old.c",
+        "port",
+        "--sym-arg",
+        "1",
+        "--runs",
+        "40",
+        "--jobs",
+        "1",
+    ];
+    let (code, out, error) = run(room, &search);
+    assert_eq!(code, Some(1), "{out}{error}");
+    let said = "the versions have no function of their own in common";
+    assert_eq!(out.matches(said).count(), 1, "{out}{error}");
+    assert!(
+        !error.contains(said) && !out.contains("changed lines"),
+        "{out}{error}"
+    );
+}
+
+/// The lines of base are the function's, not those that stand around them.
+#[test]
+fn a_function_that_moved_to_another_file_and_changed() {
+    let room = tempfile::tempdir().expect("a room");
+    let room = room.path();
+    let start = "#include <stdio.h>\nint limit(int n);\n";
+    let limit = "int limit(int n) {\n  if (n < 0)\n    return -1;\n  if (n > 10)\n    return 10;\n  return n;\n}\n";
+    let twice = "int twice(int n) {\n  if (n & 1)\n    n *= 2;\n  return n * 3;\n}\n";
+    let main = |call: &str| {
+        format!("int main(int argc, char **argv) {{\n  printf(\"%d\\n\", {call});\n}}\n")
+    };
+    write(
+        room,
+        "old/main.c",
+        &format!("{start}{limit}{}", main("limit(argc)")),
+    );
+    write(
+        room,
+        "new/main.c",
+        &format!("{start}{twice}{}", main("twice(limit(argc))")),
+    );
+    let moved = limit.replace("n > 10", "n > 12");
+    write(room, "new/limit.c", &format!("/* on its own */\n{moved}"));
+    let build = ["--build", "$CC -g *.c -o p", "--program", "p", "--json"];
+    let arguments = [&["diff", "old", "new"], &build[..]].concat();
+    let (code, out, error) = run(room, &arguments);
+    assert_eq!(code, Some(1), "{error}");
+    let report: Value = serde_json::from_str(&out).expect("JSON");
+    let changes = report["changes"].as_array().expect("a list").iter();
+    let own: Vec<&Value> = changes.filter(|change| change["name"] == "limit").collect();
+    let [change] = own[..] else {
+        panic!("one change of limit expected: {out}");
+    };
+    assert_eq!(change["hunk"], "-  if (n > 10)\n+  if (n > 12)\n");
+    let place = |side: &str| (change[side]["file"].clone(), change[side]["first"].as_u64());
+    assert_eq!(place("base"), ("main.c".into(), Some(6)));
+    assert_eq!(place("head"), ("limit.c".into(), Some(5)));
+    // What stands there now is said without the function that went away.
+    for hunk in report["quiet"].as_array().expect("a list") {
+        let text = hunk["hunk"].as_str().expect("a text");
+        assert!(!text.contains("n > 1"), "{text}");
+    }
+}
+
+#[test]
+fn hints_are_no_change() {
+    let room = tempfile::tempdir().expect("a room");
+    let room = room.path();
+    let text = "\
+#include <stdio.h>
+#define hint(x) (x)
+#define check(c, text) ((void)(hint(c) || puts(text)))
+int main(int argc, char **argv) {
+  check(argc > 1 && argv[1][0] == 'a', \"no\");
+  if (hint(argc > 3 || (argc == 2 && !argv[1][1])))
+    puts(\"more\");
+  return 0;
+}
+";
+    write(room, "old.c", text);
+    let hint = "hint(x) (__builtin_expect(((x) != 0), 1))";
+    write(room, "new.c", &text.replace("hint(x) (x)", hint));
+    let (code, out, error) = run(room, &["diff", "old.c", "new.c"]);
+    assert_eq!(code, Some(0), "{out}{error}");
 }
 
 #[test]

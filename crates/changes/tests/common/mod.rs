@@ -60,6 +60,11 @@ pub fn lines_of(program: &Program, sites: &[Site]) -> Vec<u32> {
     lines
 }
 
+/// As in `build`: every condition of the source is a branch.
+const PASSES: &str = "function(sroa<preserve-cfg>,early-cse,simplifycfg<bonus-inst-threshold=0;\
+no-forward-switch-cond;no-switch-range-to-icmp;no-switch-to-lookup;keep-loops;no-hoist-common-insts;\
+no-sink-common-insts;no-speculate-blocks;no-simplify-cond-branch;no-speculate-unpredictables>,dce)";
+
 pub fn compile(source: &str) -> (Program, HashMap<FileId, String>) {
     let scratch = tempfile::tempdir().expect("a scratch directory");
     let path = scratch.path().join("program.c");
@@ -80,7 +85,7 @@ pub fn compile(source: &str) -> (Program, HashMap<FileId, String>) {
         .arg("-o")
         .arg(&raw));
     run(Command::new("opt-22")
-        .arg("-passes=function(sroa,early-cse,simplifycfg)")
+        .arg(format!("-passes={PASSES}"))
         .arg(&raw)
         .arg("-o")
         .arg(&prepared));

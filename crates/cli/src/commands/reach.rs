@@ -200,9 +200,17 @@ fn save(folder: &Path, input: &Input) -> Result<(), Failure> {
 
 /// The instructions of a line, or the first ones of a function.
 fn target_sites(program: &Program, target: &str) -> Result<Vec<Site>, Failure> {
-    if let Some((file, line)) = target.rsplit_once(':')
-        && let Ok(line) = line.parse::<u32>()
-    {
+    if let Some((file, number)) = line_target(target) {
+        if file.is_empty() || number.is_empty() {
+            let what = format!("`{target}` names no line");
+            let help = Some("a line is FILE:LINE, as in main.c:12".into());
+            return Err(Failure {
+                help,
+                ..usage(&what)
+            });
+        }
+        // No file has more lines than that.
+        let line = number.parse().unwrap_or(u32::MAX);
         let on_line = |site: &Site| {
             program.place(*site).is_some_and(|place| {
                 place.line == line && is_named(&program.file(place.file).path(), file)
@@ -210,12 +218,19 @@ fn target_sites(program: &Program, target: &str) -> Result<Vec<Site>, Failure> {
         };
         let sites: Vec<Site> = program.sites().filter(on_line).collect();
         if sites.is_empty() {
-            return Err(no_line(program, file, line));
+            return Err(no_line(program, target, file, line));
         }
         return Ok(sites);
     }
     let id = find(program, target)?;
     Ok(vec![program.function(id).first_site])
+}
+
+/// File and line of FILE:LINE. Names of functions may have colons, too, but two at a time, and do not end with a number.
+fn line_target(target: &str) -> Option<(&str, &str)> {
+    let (file, line) = target.rsplit_once(':')?;
+    let is_number = line.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number && !file.ends_with(':')).then_some((file, line))
 }
 
 /// Sources are named from the root of the version, people name them from where they are.
@@ -224,7 +239,7 @@ fn is_named(source: &Path, file: &str) -> bool {
     source.ends_with(file) || Path::new(file).ends_with(own)
 }
 
-fn no_line(program: &Program, file: &str, line: u32) -> Failure {
+fn no_line(program: &Program, target: &str, file: &str, line: u32) -> Failure {
     let places = program.sites().filter_map(|site| program.place(site));
     let own = places.filter(|place| is_named(&program.file(place.file).path(), file));
     let near = own
@@ -233,7 +248,7 @@ fn no_line(program: &Program, file: &str, line: u32) -> Failure {
     match near {
         Some(near) => Failure {
             help: Some(format!("the nearest line with code is {file}:{near}")),
-            ..usage(&format!("there is no code at {file}:{line}"))
+            ..usage(&format!("there is no code at {target}"))
         },
         None => Failure {
             help: Some(format!("files with code: {}", files(program).join(", "))),

@@ -248,7 +248,7 @@ fn list(sides: &[Named; 2], settings: &Settings) -> Result<Code, Failure> {
     let seeds = load_seeds(settings, &shape)?.0.len().max(1);
     println!("starts from: {}", wording::count(seeds as u64, "input"));
     match Regions::find(&versions) {
-        Err(reason) => println!("changes: unknown ({reason})"),
+        Err(unknown) => println!("changes: unknown ({})", unknown.reason()),
         Ok((regions, _)) => {
             println!("changes: {}", regions.changes.len());
             for change in &regions.changes {
@@ -320,9 +320,10 @@ impl Job<'_> {
         display.status("comparing both versions");
         let (regions, compared) = match Regions::find(&versions) {
             Ok((regions, compared)) => (regions, Some(compared)),
-            Err(reason) => {
+            Err(unknown) => {
                 warnings.push(format!(
-                    "changes are unknown, so reports do not name them: {reason}"
+                    "{}: both are compared by what they do, the search goes without guides, and reports name no changes",
+                    unknown.reason()
                 ));
                 (Regions::default(), None)
             }

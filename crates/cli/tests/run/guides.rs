@@ -401,11 +401,20 @@ fn reach_finds_an_input_for_a_line_or_says_why_not() {
         said.stderr
     );
     // A line behind the last one, and one without code.
-    for (target, near) in [("program.c:400", 12), ("program.c:1", 2)] {
+    for (target, near) in [
+        ("program.c:400", 12),
+        ("program.c:99999999999", 12),
+        ("program.c:1", 2),
+    ] {
         let said = reach(target);
         assert_eq!(said.code, Some(2));
         let help = format!("the nearest line with code is program.c:{near}");
         assert!(said.stderr.contains(&help), "{}", said.stderr);
+    }
+    for target in [":9", "program.c:", ":"] {
+        let said = reach(target);
+        assert_eq!(said.code, Some(2), "{}", said.stdout);
+        assert!(said.stderr.contains("names no line"), "{}", said.stderr);
     }
     let said = reach("porgram.c:9");
     assert_eq!(said.code, Some(2));
