@@ -35,6 +35,33 @@ pub struct Regions {
 pub struct Compared {
     pub programs: [Program; 2],
     pub set: ChangeSet,
+    /// Source texts, by name.
+    texts: [BTreeMap<String, String>; 2],
+}
+
+impl Compared {
+    /// Reads both programs and compares them. The reason if that cannot be done.
+    pub fn find(built: [&Built; 2]) -> Result<Compared, String> {
+        // A mistake in the comparison must not take the search with it.
+        let found = std::panic::catch_unwind(|| Compared::new(built));
+        found.unwrap_or_else(|_| Err("the comparison failed".into()))
+    }
+
+    fn new(built: [&Built; 2]) -> Result<Compared, String> {
+        let program = |built: &Built| read(&built.bitcode).map_err(|error| error.to_string());
+        let [base, head] = [program(built[0])?, program(built[1])?];
+        let texts = [texts(&base, built[0]), texts(&head, built[1])];
+        let sources = Sources {
+            base: by_number(&base, &texts[0]),
+            head: by_number(&head, &texts[1]),
+        };
+        let set = compare(&base, &head, &sources);
+        Ok(Compared {
+            programs: [base, head],
+            set,
+            texts,
+        })
+    }
 }
 
 #[derive(Default)]
@@ -46,28 +73,14 @@ struct Seen {
 }
 
 impl Regions {
-    /// Reads both programs and compares them. The reason if that cannot be done.
-    pub fn find(versions: &[Version; 2]) -> Result<(Regions, Compared), String> {
-        // A mistake in the comparison must not take the search with it.
-        let found = std::panic::catch_unwind(|| Regions::compare(versions));
-        found.unwrap_or_else(|_| Err("the comparison failed".into()))
-    }
-
-    fn compare(versions: &[Version; 2]) -> Result<(Regions, Compared), String> {
-        let program =
-            |version: &Version| read(&version.built.bitcode).map_err(|error| error.to_string());
-        let [base, head] = [program(&versions[0])?, program(&versions[1])?];
-        let texts = [
-            texts(&base, &versions[0].built),
-            texts(&head, &versions[1].built),
-        ];
-        let sources = Sources {
-            base: by_number(&base, &texts[0]),
-            head: by_number(&head, &texts[1]),
-        };
-        let set = compare(&base, &head, &sources);
+    pub fn new(compared: &Compared, versions: &[Version; 2]) -> Regions {
+        let Compared {
+            programs,
+            set,
+            texts,
+        } = compared;
         let tables = [&versions[0].sites, &versions[1].sites];
-        let programs = [&base, &head];
+        let programs = programs.each_ref();
         let blocks = set.changes.iter().map(|change| {
             let sides = [&change.base, &change.head];
             let doing = [0, 1].map(|at| doing(programs[at], &sides[at].modified));
@@ -81,7 +94,7 @@ impl Regions {
         let changes = set
             .changes
             .iter()
-            .map(|change| described(change, &set, [&base, &head], &texts));
+            .map(|change| described(change, set, programs, texts));
         let lone = [0, 1].map(|at| {
             let hunks = set.lone.iter().map(|hunk| set.hunk(*hunk));
             let lines = hunks.map(|hunk| [hunk.base, hunk.head][at]);
@@ -90,7 +103,7 @@ impl Regions {
                 .map(|lines| (file_name(programs[at], lines), line_range(lines)))
                 .collect()
         });
-        let regions = Regions {
+        Regions {
             changes: changes.collect(),
             lone,
             seen: Mutex::new(Seen {
@@ -98,10 +111,8 @@ impl Regions {
                 ..Seen::default()
             }),
             blocks,
-            texts,
-        };
-        let programs = [base, head];
-        Ok((regions, Compared { programs, set }))
+            texts: texts.clone(),
+        }
     }
 
     /// The changes that an input entered when it was run on the pair.

@@ -30,6 +30,7 @@ mod probe;
 pub mod ran;
 mod reduce;
 pub mod runner;
+pub mod sameness;
 pub mod search;
 pub mod sequences;
 mod solve;

@@ -116,9 +116,10 @@ impl State {
             Owner::Both if after_difference => Bucket::Use,
             Owner::Both => Bucket::Explore,
         };
-        let Some(flip) = self.flip_at(node, at) else {
+        let Some(mut flip) = self.flip_at(node, at) else {
             return;
         };
+        self.settle_sameness(node, &mut flip);
         if let Some(rule) = self.guide.doubts(&flip) {
             self.doubt(node, at, rule);
         }
@@ -232,7 +233,7 @@ impl State {
             within: decision.within,
             outcome: decision.ways[at].outcome,
             after_difference: self.tree.difference_before(node).is_some(),
-            agrees: decision.agrees,
+            sameness: decision.sameness,
             contexts,
             ends: ran.contexts,
             depth: decision.depth,
