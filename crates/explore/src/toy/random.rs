@@ -31,6 +31,8 @@ pub enum Statement {
     Abort,
     /// The one that was changed; traces say what it leaves behind.
     Watched(Box<Statement>),
+    /// It cannot run any more.
+    Passed,
 }
 
 #[derive(Clone, Debug)]
@@ -189,7 +191,11 @@ fn change(random: &mut Random, statements: &mut Vec<Statement>, from: usize, to:
         }
         Statement::Print(text) => *text = ["a", "b", "ab"][random.below(3)],
         Statement::Exit(code) => *code = random.below(3) as u8,
-        Statement::Abort | Statement::Read(..) | Statement::Fix(_) | Statement::Watched(_) => {}
+        Statement::Abort
+        | Statement::Read(..)
+        | Statement::Fix(_)
+        | Statement::Watched(_)
+        | Statement::Passed => {}
     }
 }
 
@@ -353,11 +359,12 @@ impl Running {
             Statement::Exit(code) => return Err(Stop::Exit((*code).into())),
             Statement::Abort => return Err(Stop::Signal(6)),
             Statement::Watched(statement) => self.watched(m, statement)?,
+            Statement::Passed => m.mark(PASSED),
         }
         Ok(())
     }
 
-    /// Tells of what a statement computes before it is used, and when it is over.
+    /// Tells of what a statement computes before it is used.
     fn watched(&mut self, m: &mut Machine, statement: &Statement) -> Result<(), Stop> {
         m.mark(ENTERED);
         match statement {
@@ -383,7 +390,6 @@ impl Running {
         if let Statement::Divide(to, _, _) = statement {
             m.probe(3, false, self.registers[*to]);
         }
-        m.mark(PASSED);
         Ok(())
     }
 
