@@ -4,7 +4,7 @@ use crate::regions::Compared;
 use crate::settings::Settings;
 use crate::version::Version;
 use changeling_explore::guide::{Guide, NoGuide};
-use changeling_explore::guides::{Survey, Surveyed, survey};
+use changeling_explore::guides::{Lockstep, Survey, Surveyed, survey};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -29,6 +29,7 @@ pub fn prepare(
     settings: &Settings,
     versions: &[Version; 2],
     compared: Option<Compared>,
+    lockstep: Option<Lockstep>,
     warnings: &mut Vec<String>,
 ) -> Guidance {
     let without = Guidance {
@@ -47,7 +48,7 @@ pub fn prepare(
         .time
         .map_or(USUAL, |time| time.mul_f64(SHARE));
     let time = time.max(LEAST);
-    match look(settings, versions, compared, time) {
+    match look(settings, versions, compared, lockstep, time) {
         Ok(surveyed) => {
             warnings.extend(surveyed.notes);
             Guidance {
@@ -69,6 +70,7 @@ fn look(
     settings: &Settings,
     versions: &[Version; 2],
     compared: Compared,
+    lockstep: Option<Lockstep>,
     time: Duration,
 ) -> Result<Surveyed, String> {
     let (sender, receiver) = mpsc::channel();
@@ -87,6 +89,7 @@ fn look(
                 sites: tables.each_ref(),
                 choice,
                 complete,
+                lockstep: lockstep.as_ref(),
                 aim: Vec::new(),
                 seed,
                 deadline: Some(deadline),

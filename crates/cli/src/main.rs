@@ -14,6 +14,7 @@ mod golden;
 mod guidance;
 mod harness;
 mod inputs;
+mod preparation;
 mod progress;
 mod recorder;
 mod regions;

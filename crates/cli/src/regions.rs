@@ -35,6 +35,39 @@ pub struct Regions {
 pub struct Compared {
     pub programs: [Program; 2],
     pub set: ChangeSet,
+    /// Source texts, by name.
+    texts: [BTreeMap<String, String>; 2],
+}
+
+impl Compared {
+    /// Reads both programs and compares them. The reason if that cannot be done.
+    pub fn find(built: [&Built; 2]) -> Result<Compared, Unknown> {
+        // A mistake in the comparison must not take the search with it.
+        let found = std::panic::catch_unwind(|| Compared::new(built));
+        found.unwrap_or_else(|_| Err(Unknown::failed()))
+    }
+
+    fn new(built: [&Built; 2]) -> Result<Compared, Unknown> {
+        let program = |built: &Built| {
+            let read = read(&built.bitcode);
+            read.map_err(|error| Unknown::Failed(error.to_string()))
+        };
+        let [base, head] = [program(built[0])?, program(built[1])?];
+        let texts = [texts(&base, built[0]), texts(&head, built[1])];
+        let sources = Sources {
+            base: by_number(&base, &texts[0]),
+            head: by_number(&head, &texts[1]),
+        };
+        let set = compare(&base, &head, &sources);
+        if set.foreign {
+            return Err(Unknown::Foreign);
+        }
+        Ok(Compared {
+            programs: [base, head],
+            set,
+            texts,
+        })
+    }
 }
 
 /// Why nothing is known of changes.
@@ -45,6 +78,11 @@ pub enum Unknown {
 }
 
 impl Unknown {
+    /// A mistake of ours.
+    pub fn failed() -> Unknown {
+        Unknown::Failed("the comparison failed".into())
+    }
+
     pub fn reason(&self) -> &str {
         match self {
             Unknown::Foreign => "the versions have no function of their own in common",
@@ -62,33 +100,14 @@ struct Seen {
 }
 
 impl Regions {
-    /// Reads both programs and compares them.
-    pub fn find(versions: &[Version; 2]) -> Result<(Regions, Compared), Unknown> {
-        // A mistake in the comparison must not take the search with it.
-        let found = std::panic::catch_unwind(|| Regions::compare(versions));
-        found.unwrap_or_else(|_| Err(Unknown::Failed("the comparison failed".into())))
-    }
-
-    fn compare(versions: &[Version; 2]) -> Result<(Regions, Compared), Unknown> {
-        let program = |version: &Version| {
-            let read = read(&version.built.bitcode);
-            read.map_err(|error| Unknown::Failed(error.to_string()))
-        };
-        let [base, head] = [program(&versions[0])?, program(&versions[1])?];
-        let texts = [
-            texts(&base, &versions[0].built),
-            texts(&head, &versions[1].built),
-        ];
-        let sources = Sources {
-            base: by_number(&base, &texts[0]),
-            head: by_number(&head, &texts[1]),
-        };
-        let set = compare(&base, &head, &sources);
-        if set.foreign {
-            return Err(Unknown::Foreign);
-        }
+    pub fn new(compared: &Compared, versions: &[Version; 2]) -> Regions {
+        let Compared {
+            programs,
+            set,
+            texts,
+        } = compared;
         let tables = [&versions[0].sites, &versions[1].sites];
-        let programs = [&base, &head];
+        let programs = programs.each_ref();
         let blocks = set.changes.iter().map(|change| {
             let sides = [&change.base, &change.head];
             let doing = [0, 1].map(|at| doing(programs[at], &sides[at].modified));
@@ -102,7 +121,7 @@ impl Regions {
         let changes = set
             .changes
             .iter()
-            .map(|change| described(change, &set, [&base, &head], &texts));
+            .map(|change| described(change, set, programs, texts));
         let lone = [0, 1].map(|at| {
             let hunks = set.lone.iter().map(|hunk| set.hunk(*hunk));
             let lines = hunks.map(|hunk| [hunk.base, hunk.head][at]);
@@ -111,7 +130,7 @@ impl Regions {
                 .map(|lines| (file_name(programs[at], lines), line_range(lines)))
                 .collect()
         });
-        let regions = Regions {
+        Regions {
             changes: changes.collect(),
             lone,
             seen: Mutex::new(Seen {
@@ -119,10 +138,8 @@ impl Regions {
                 ..Seen::default()
             }),
             blocks,
-            texts,
-        };
-        let programs = [base, head];
-        Ok((regions, Compared { programs, set }))
+            texts: texts.clone(),
+        }
     }
 
     /// The changes that an input entered when it was run on the pair.

@@ -273,6 +273,7 @@ pub fn stats(outcome: &Outcome, build_seconds: f64) -> results::Stats {
             "discarded",
             "by_rule",
             "audited",
+            "infections",
             "unmatched_outputs",
             "repeated",
             "differing_inputs",

@@ -3,8 +3,9 @@
 use crate::exit::Code;
 use crate::failure::Failure;
 use changeling_build::{BuildError, BuildOptions, Built, Source, build};
-use changeling_instrument::{InstrumentError, instrument};
+use changeling_instrument::{InstrumentError, Probe, instrument};
 use changeling_trace::sites::{self, SiteTable};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -17,13 +18,22 @@ pub struct Version {
 
 impl Version {
     pub fn prepare(source: &Source, options: &BuildOptions) -> Result<Version, Failure> {
-        let built = build(source, options)?;
-        let directory = options.cache.join("traced").join(traced_key(&built));
+        Version::trace(build(source, options)?, options, &[])
+    }
+
+    /// What was built, traced with probes.
+    pub fn trace(
+        built: Built,
+        options: &BuildOptions,
+        probes: &[Probe],
+    ) -> Result<Version, Failure> {
+        let key = traced_key(&built, probes);
+        let directory = options.cache.join("traced").join(key);
         let (traced, table) = (directory.join("traced"), directory.join("sites.json"));
         if !(traced.is_file() && table.is_file()) {
             // Made beside and moved into place, so that a killed run leaves no half of it.
             let work = work_directory(&options.cache.join("traced"));
-            let made = instrument(&built.bitcode, &work, &built.link);
+            let made = instrument(&built.bitcode, &work, &built.link, probes);
             if made.is_err() {
                 let _ = std::fs::remove_dir_all(&work);
             }
@@ -49,9 +59,15 @@ fn work_directory(parent: &std::path::Path) -> PathBuf {
     parent.join(format!("work-{}-{number}", std::process::id()))
 }
 
-/// The bitcode's key and the tracer's own identity.
-fn traced_key(built: &Built) -> String {
-    format!("{}-{}", built.key, changeling_instrument::identity())
+/// The bitcode's key and the tracer's own identity, and which probes there are if there are any.
+fn traced_key(built: &Built, probes: &[Probe]) -> String {
+    let key = format!("{}-{}", built.key, changeling_instrument::identity());
+    if probes.is_empty() {
+        return key;
+    }
+    let mut hasher = DefaultHasher::new();
+    probes.hash(&mut hasher);
+    format!("{key}-{:016x}", hasher.finish())
 }
 
 fn read_table(path: &PathBuf) -> Result<SiteTable, Failure> {

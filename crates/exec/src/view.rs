@@ -87,6 +87,11 @@ pub enum Happening<'a> {
         site: u32,
         number: u32,
     },
+    Probe {
+        code: u32,
+        label: u32,
+        value: u64,
+    },
     /// Not an event of this format.
     Invalid(Event),
 }
@@ -243,6 +248,11 @@ impl<'a> Trace<'a> {
                 reason: LossReason::from_u32(aux)?,
             },
             EventKind::Mark => Happening::Mark { site, number: aux },
+            EventKind::Probe => Happening::Probe {
+                code: aux,
+                label,
+                value,
+            },
         })
     }
 }

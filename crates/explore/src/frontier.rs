@@ -106,6 +106,8 @@ pub enum Task {
     Edit { run: RunId, edit: Edit },
     /// Put pieces of inputs together. There is no end of this, so it never waits by itself.
     Vary,
+    /// Make what changes leave behind differ, on the way to a node.
+    Infect { node: NodeId },
 }
 
 /// How a decision of a run is changed.

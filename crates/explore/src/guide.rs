@@ -5,6 +5,7 @@ use crate::frontier::Bucket;
 use crate::merge::Owner;
 use crate::path::TestKind;
 use crate::runner::Side;
+use crate::sameness::Sameness;
 
 /// A side not taken, as a guide sees it.
 #[derive(Clone, Copy, Debug)]
@@ -24,8 +25,8 @@ pub struct Flip {
     pub opposite: Option<(u32, u64)>,
     /// A decision that only one version takes lies before it.
     pub after_difference: bool,
-    /// Both versions have come by the same of the guide's signs, in the same order.
-    pub agrees: bool,
+    /// Whether both versions are in the same state before it.
+    pub sameness: Sameness,
     /// What the guide made of the marks before it, by version.
     pub contexts: [Context; 2],
     /// What it made of all marks of the run that came this way.
@@ -72,6 +73,8 @@ pub enum Rule {
     WithoutEffect,
     /// Changes have run before it, but only decided, alike in both versions; none can any more.
     DecidedAlike,
+    /// Changes have run before it, and what they left behind is the same in both versions; none can any more.
+    SameState,
     /// It has no say in whether a change runs (not sound).
     NoSay,
     /// All changes have run (not sound).
@@ -144,10 +147,19 @@ pub trait Guide: Send {
         context
     }
 
-    /// What entering a watched block is a sign of, whichever version does it. The orders of signs
-    /// are compared.
-    fn sign(&self, _side: Side, _block: u32) -> Option<u32> {
-        None
+    /// Whether traces have all values that changes leave behind, as long as no blind block was entered.
+    fn has_probes(&self) -> bool {
+        false
+    }
+
+    /// Whether nothing is known about states any more once a watched block was entered.
+    fn is_blind(&self, _side: Side, _block: u32) -> bool {
+        false
+    }
+
+    /// Whether a flip is given up only because both versions are in the same state before it.
+    fn needs_sameness(&self, _flip: &Flip) -> bool {
+        false
     }
 
     /// Why it matters how often, and in which order with others, a watched block is entered.

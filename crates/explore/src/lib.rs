@@ -31,6 +31,7 @@ mod probe;
 pub mod ran;
 mod reduce;
 pub mod runner;
+pub mod sameness;
 pub mod search;
 pub mod sequences;
 mod solve;

@@ -9,6 +9,7 @@
 use crate::guide::Context;
 use crate::path::{Path, Test, TestKind};
 use crate::runner::Side;
+use crate::sameness::{self, Sameness};
 use changeling_solver::Expr;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -44,10 +45,12 @@ pub struct Step {
     /// How many of each version's marks are certain to come once all that was decided
     /// before is: those before the version's next test.
     pub marks: [usize; 2],
+    /// The same for probes.
+    pub probes: [usize; 2],
     /// What the guide makes of these marks.
     pub contexts: [Context; 2],
-    /// They are the same signs for the guide in both versions.
-    pub agrees: bool,
+    /// What follows from these probes.
+    pub sameness: Sameness,
 }
 
 impl Step {
@@ -71,6 +74,7 @@ pub fn merge(base: &Path, head: &Path) -> Vec<Step> {
         steps: Vec::new(),
         paths: [base, head],
         marks: [0, 0],
+        probes: [0, 0],
     };
     let mut base = base.tests.as_slice();
     let mut head = head.tests.as_slice();
@@ -109,6 +113,7 @@ struct Merging<'a> {
     steps: Vec<Step>,
     paths: [&'a Path; 2],
     marks: [usize; 2],
+    probes: [usize; 2],
 }
 
 impl Merging<'_> {
@@ -121,6 +126,8 @@ impl Merging<'_> {
             let certain = rest.take_while(|mark| left[at] == 0 || mark.after as usize <= next);
             self.marks[at] += certain.count();
         }
+        let next = [0, 1].map(|at| self.paths[at].tests.len() - left[at]);
+        self.probes = sameness::passed(self.paths, next);
     }
 
     fn skip_known<'a>(&self, mut tests: &'a [Test]) -> &'a [Test] {
@@ -150,8 +157,9 @@ impl Merging<'_> {
             within: tests.map(|test| test.map_or(0, |test| test.within)),
             visits: *visits,
             marks: self.marks,
+            probes: self.probes,
             contexts: [Context::default(); 2],
-            agrees: true,
+            sameness: Sameness::default(),
         });
         *visits += 1;
     }

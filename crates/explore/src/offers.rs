@@ -123,13 +123,14 @@ impl State {
             Owner::Both if after_difference => Bucket::Use,
             Owner::Both => Bucket::Explore,
         };
-        let Some(flip) = self.flip_at(node, at) else {
+        let Some(mut flip) = self.flip_at(node, at) else {
             return;
         };
         if from.is_none() && self.guide.joins(&flip) {
             self.held.push((node, at));
             return;
         }
+        self.settle_sameness(node, &mut flip);
         if let Some(rule) = self.guide.doubts(&flip) {
             self.doubt(node, at, rule);
         }
@@ -274,7 +275,7 @@ impl State {
             outcome: decision.ways[at].outcome,
             opposite: self.opposite(node),
             after_difference: self.tree.difference_before(node).is_some(),
-            agrees: decision.agrees,
+            sameness: decision.sameness,
             contexts,
             ends: ran.contexts,
             depth: decision.depth,

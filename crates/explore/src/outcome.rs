@@ -174,6 +174,9 @@ pub struct Stats {
     /// What came of flips that would be discarded, if they were tried to see that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audited: Option<Audited>,
+    /// Whether what changes leave behind can differ, as the solver was asked.
+    #[serde(default)]
+    pub infections: Infections,
     /// Pairs whose outputs were put together in different ways.
     pub unmatched_outputs: u64,
     /// Solutions that had been run before.
@@ -217,6 +220,13 @@ pub struct Audited {
     pub runs: u64,
     /// Those on which the versions differ: each is a fault of a rule.
     pub differing: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Infections {
+    pub asked: u64,
+    /// It cannot.
+    pub impossible: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -47,6 +47,18 @@ pub struct Mark {
     pub block: u32,
 }
 
+/// A value that rests on a change was about to be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Probed {
+    /// How many of the path's tests came before.
+    pub after: u32,
+    /// Which probe it is; see [`changeling_trace::event::probe`].
+    pub code: u32,
+    /// Of 64 bits.
+    pub value: Expr,
+    pub concrete: u64,
+}
+
 #[derive(Clone, Debug)]
 pub struct Path {
     pub tests: Vec<Test>,
@@ -59,7 +71,16 @@ pub struct Path {
     pub marks: Vec<Mark>,
     /// Not all of them are known.
     pub marks_cut: bool,
+    /// The probes that were come by, in order.
+    pub probes: Vec<Probed>,
     pub concretizations: u64,
+}
+
+impl Path {
+    /// Whether the path condition is all that the run depended on.
+    pub fn tells_all(&self) -> bool {
+        self.gaps.is_empty() && self.losses.is_empty() && !self.marks_cut
+    }
 }
 
 /// Reads a traced run into `arena`.
@@ -89,6 +110,7 @@ pub fn read(
             losses: Vec::new(),
             marks: Vec::new(),
             marks_cut: run.trace.run_flags & run_flags::MARKS_CUT != 0,
+            probes: Vec::new(),
             concretizations: 0,
         },
     };
@@ -179,6 +201,19 @@ impl Reader<'_> {
             EventKind::Mark => {
                 let (after, block) = (self.path.tests.len() as u32, event.aux);
                 self.path.marks.push(Mark { after, block });
+                Ok(())
+            }
+            EventKind::Probe => {
+                let value = match event.label {
+                    0 => arena.constant(64, event.value)?,
+                    _ => self.subject(event)?,
+                };
+                self.path.probes.push(Probed {
+                    after: self.path.tests.len() as u32,
+                    code: event.aux,
+                    value,
+                    concrete: event.value,
+                });
                 Ok(())
             }
             EventKind::OutputByte

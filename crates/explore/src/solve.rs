@@ -37,6 +37,7 @@ impl State {
                 input.map_or(Solved::Nothing, Solved::Input)
             }
             Task::Vary => self.variation().map_or(Solved::Nothing, Solved::Input),
+            Task::Infect { node } => self.infect(node),
         };
         let now = self.spent();
         let mut cost = Cost {
@@ -56,7 +57,7 @@ impl State {
         };
         if self.known(&input).is_some() {
             self.stats.repeated += 1;
-            if !displaced && !matches!(task, Task::Carry { .. }) {
+            if !displaced && !matches!(task, Task::Carry { .. } | Task::Infect { .. }) {
                 self.broken_promise(task);
             }
             return Attempt::Closed(cost);
@@ -93,7 +94,8 @@ impl State {
             | Task::Carry { .. }
             | Task::Mend { .. }
             | Task::Edit { .. }
-            | Task::Vary => {}
+            | Task::Vary
+            | Task::Infect { .. } => {}
         }
     }
 
@@ -289,6 +291,24 @@ impl State {
                 self.note(Gap::Unknown);
                 Solved::Nothing
             }
+        }
+    }
+
+    /// An input that comes to a node with something else left behind by the changes in each version.
+    fn infect(&mut self, node: NodeId) -> Solved {
+        let Some(&goal) = self.asked.goals.get(&node) else {
+            return Solved::Nothing;
+        };
+        let prefix = self.tree.prefix(node);
+        self.stats.infections.asked += 1;
+        match self.ask(&prefix, goal, self.tree.run(node)) {
+            Answer::Sat(model) => Solved::Model(model),
+            Answer::Unsat(_) => {
+                self.stats.infections.impossible += 1;
+                Solved::Nothing
+            }
+            // It proves nothing, so nothing is lost without an answer.
+            Answer::Unknown(_) => Solved::Nothing,
         }
     }
 

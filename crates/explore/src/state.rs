@@ -15,6 +15,7 @@ use crate::parts::Shelves;
 use crate::path::{self, Path, TestKind};
 use crate::ran::Ran;
 use crate::runner::{Side, TracedRun};
+use crate::sameness::{Asked, Compared, Comparison};
 use crate::search::Subject;
 use crate::terms::TermError;
 use crate::tree::{Ended, Far, Inserted, NodeId, PairState, RunId, Tree, WayState};
@@ -71,23 +72,7 @@ pub(crate) struct State {
     epoch: u64,
     /// The guide has turned out to be mistaken.
     distrusted: bool,
-}
-
-/// What a guide has seen of both paths so far.
-#[derive(Default)]
-struct Signs {
-    seen: [Vec<u32>; 2],
-    /// So many are the same from the beginning.
-    same: usize,
-}
-
-impl Signs {
-    fn agree(&mut self) -> bool {
-        let [base, head] = &self.seen;
-        let rest = base[self.same..].iter().zip(&head[self.same..]);
-        self.same += rest.take_while(|(base, head)| base == head).count();
-        self.same == base.len().max(head.len())
-    }
+    pub asked: Asked,
 }
 
 /// How many inputs are tried where different values keep printing alike.
@@ -154,6 +139,7 @@ impl State {
             nearest: u32::MAX,
             epoch: 0,
             distrusted: false,
+            asked: Asked::default(),
         }
     }
 
@@ -280,6 +266,7 @@ impl State {
         let head = path::read(&mut self.arena, Side::Head, &runs[1], sites[1])?;
         let mut steps = merge::merge(&base, &head);
         let (contexts, furthest, progress) = self.follow_marks(&mut steps, [&base, &head]);
+        let compared = self.follow_probes(&mut steps, [&base, &head])?;
         let history = self.history(self.beats(&steps, [&base, &head]));
         for step in &steps {
             if let Owner::One(side) = step.owner {
@@ -333,6 +320,9 @@ impl State {
             discarded: inserted.discarded,
         });
         self.nearest = u32::MAX;
+        if inserted.is_new && !differs {
+            self.wish_for_infection(inserted.end, compared);
+        }
         self.look_for_mask(run);
         let held = std::mem::take(&mut self.held);
         for &node in &inserted.decisions {
@@ -395,16 +385,14 @@ impl State {
         let mut furthest = contexts;
         let mut passed = [0; 2];
         let mut progress = u32::MAX;
-        let mut signs = Signs::default();
         let guide = &mut self.guide;
         // How far a path is counts where it decides something: in between nothing can be done about it.
-        let mut pass = |until: [usize; 2], contexts: &mut [Context; 2], signs: &mut Signs| {
+        let mut pass = |until: [usize; 2], contexts: &mut [Context; 2]| {
             for side in Side::BOTH {
                 let at = side.index();
                 while passed[at] < until[at] {
                     let mark = paths[at].marks[passed[at]];
                     contexts[at] = guide.enter(side, contexts[at], mark.block);
-                    signs.seen[at].extend(guide.sign(side, mark.block));
                     passed[at] += 1;
                 }
             }
@@ -414,13 +402,39 @@ impl State {
             }
         };
         for step in steps {
-            pass(step.marks, &mut contexts, &mut signs);
+            pass(step.marks, &mut contexts);
             step.contexts = contexts;
-            step.agrees = signs.agree();
         }
         let all = paths.map(|path| path.marks.len());
-        pass(all, &mut contexts, &mut signs);
+        pass(all, &mut contexts);
         (contexts, furthest, progress)
+    }
+
+    /// Compares the values that changes have left behind before each decision, and in the end.
+    fn follow_probes(
+        &mut self,
+        steps: &mut [merge::Step],
+        paths: [&Path; 2],
+    ) -> Result<Compared, TermError> {
+        let mut comparison = Comparison::new(paths, self.guide.has_probes());
+        let mut passed = [0; 2];
+        let mut pass = |until: [usize; 2], guide: &dyn Guide, comparison: &mut Comparison<'_>| {
+            for side in Side::BOTH {
+                let at = side.index();
+                let marks = &paths[at].marks[passed[at]..until[at]];
+                if marks.iter().any(|mark| guide.is_blind(side, mark.block)) {
+                    comparison.lose();
+                }
+                passed[at] = until[at];
+            }
+        };
+        for step in steps {
+            pass(step.marks, self.guide.as_ref(), &mut comparison);
+            step.sameness = comparison.after(&mut self.arena, step.probes)?;
+        }
+        let all = paths.map(|path| path.marks.len());
+        pass(all, self.guide.as_ref(), &mut comparison);
+        comparison.finish(&mut self.arena)
     }
 
     fn new_pair(
@@ -536,7 +550,11 @@ impl State {
                     self.note(Gap::Diverged);
                 }
             }
-            Task::Carry { .. } | Task::Mend { .. } | Task::Edit { .. } | Task::Vary => {}
+            Task::Carry { .. }
+            | Task::Mend { .. }
+            | Task::Edit { .. }
+            | Task::Vary
+            | Task::Infect { .. } => {}
             Task::Another { node } => {
                 // The value just seen has its own way now; ask for yet another.
                 self.frontier

@@ -5,6 +5,7 @@ use crate::guide::Context;
 use crate::merge::{Owner, Step};
 use crate::path::{self, TestKind};
 use crate::runner::Side;
+use crate::sameness::Sameness;
 use crate::terms::TermError;
 use changeling_solver::{Arena, Assignment, Expr};
 use changeling_trace::sites::SiteTable;
@@ -94,8 +95,8 @@ pub struct Decision {
     pub caller: u32,
     pub within: [u32; 2],
     pub contexts: [Context; 2],
-    /// The guide has seen the same signs in both versions before it.
-    pub agrees: bool,
+    /// Whether both versions are in the same state before it.
+    pub sameness: Sameness,
     /// Number of decisions before it.
     pub depth: u32,
     /// How many of them were made at the same place.
@@ -518,7 +519,7 @@ impl Tree {
             caller: step.test.caller,
             within: step.within,
             contexts: step.contexts,
-            agrees: step.agrees,
+            sameness: step.sameness,
             depth: self.node(node).depth,
             visits: step.visits,
             shape: arena.shape(step.test.subject, TELLING).unwrap_or(0),

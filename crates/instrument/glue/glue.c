@@ -49,6 +49,7 @@ uint32_t __chg_rt_text(uint64_t, uint64_t, uint64_t, uint64_t, uint32_t, uint64_
 void __chg_rt_text_moved(uint64_t, uint64_t, uint32_t, uint64_t);
 uint32_t __chg_rt_text_covers(uint64_t, uint64_t, uint32_t);
 void __chg_rt_observe(const char *, uint32_t, uint64_t);
+void __chg_rt_probe(uint32_t, uint32_t, uint64_t);
 void __chg_rt_threads(void);
 void __chg_rt_forked(int);
 void __chg_rt_finished(void);
@@ -204,6 +205,10 @@ void __chg_object(const void *p, size_t n) { __chg_rt_heap_add((uint64_t)p, n); 
 
 void __chg_observe(const char *name, uint64_t value) {
   __chg_rt_observe(name, __chg_args[1], value);
+}
+
+void __chg_probe(uint32_t code, uint64_t value) {
+  __chg_rt_probe(code, __chg_args[1], value);
 }
 
 // ---- allocation: the bounds of blocks, and no stale labels in fresh ones ----

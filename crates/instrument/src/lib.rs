@@ -17,6 +17,7 @@ mod ir;
 mod leaves;
 mod library;
 mod module;
+mod probes;
 mod quiet;
 mod redirect;
 mod rust;
@@ -25,6 +26,7 @@ mod taint;
 mod values;
 
 pub use error::InstrumentError;
+pub use probes::Probe;
 pub use sites::demangled;
 
 use changeling_trace::sites::SiteTable;
@@ -51,11 +53,12 @@ pub fn identity() -> &'static str {
 }
 
 /// Makes a traced binary in `directory`. `link` are the libraries and flags that
-/// the program was linked with.
+/// the program was linked with, `probes` the values that its traces shall have.
 pub fn instrument(
     bitcode: &Path,
     directory: &Path,
     link: &[String],
+    probes: &[Probe],
 ) -> Result<TracedBinary, InstrumentError> {
     let write = |path: &Path, bytes: &[u8]| {
         std::fs::write(path, bytes).map_err(|source| InstrumentError::Write {
@@ -68,7 +71,7 @@ pub fn instrument(
         source,
     })?;
     let traced = directory.join("traced.bc");
-    let table = module::transform(bitcode, &traced)?;
+    let table = module::transform(bitcode, &traced, probes)?;
     let sites = directory.join("sites.json");
     write(
         &sites,

@@ -9,6 +9,7 @@ use crate::function::{Pass, Slots};
 use crate::group::{Generator, Group, Labels};
 use crate::ir::{Cursor, Ir, Opcode, Value};
 use crate::library;
+use crate::probes::{self, Probe};
 use crate::quiet;
 use crate::redirect;
 use crate::rust;
@@ -47,7 +48,11 @@ const MARK_SIZE: u32 = 30;
 const MOST_BLOCKS: usize = 5000;
 
 /// Turns bitcode into traced bitcode, optimised.
-pub fn transform(bitcode: &Path, traced: &Path) -> Result<SiteTable, InstrumentError> {
+pub fn transform(
+    bitcode: &Path,
+    traced: &Path,
+    probed: &[Probe],
+) -> Result<SiteTable, InstrumentError> {
     let machine = target_machine()?;
     let context = Context::create();
     let module = Module::parse_bitcode_from_path(bitcode, &context).map_err(|error| {
@@ -60,6 +65,7 @@ pub fn transform(bitcode: &Path, traced: &Path) -> Result<SiteTable, InstrumentE
     let ir = Ir::new(&module);
     let users = redirect::defined(ir);
     let first_model_site = sites::number_instructions(ir, &users, 1);
+    probes::place(ir, &users, probed);
     let models = link_models(&context, &module)?;
     redirect::to_glue(ir);
     for value in ir.functions().into_iter().chain(ir.globals()) {

@@ -2,7 +2,7 @@
 
 use crate::{libc, lock, ranges, state, texts};
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use trace::event::{Event, EventKind, GuardReason, LossReason, TAKEN};
+use trace::event::{Event, EventKind, GuardReason, LossReason, TAKEN, probe};
 use trace::node::Label;
 
 /// Room for this many events is asked for at once; a multiple of the page size.
@@ -199,6 +199,23 @@ fn repeated(block: u32) -> bool {
         }
     }
     false
+}
+
+/// So many probes of a run are kept: one in a long loop must not fill the log.
+const MOST_PROBES: u64 = 1 << 12;
+static PROBES: AtomicU64 = AtomicU64::new(0);
+
+/// A value that rests on a change is about to be used.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_probe(code: u32, label: Label, value: u64) {
+    if !state::tracing() {
+        return;
+    }
+    match PROBES.fetch_add(1, Ordering::Relaxed) {
+        count if count < MOST_PROBES => push(EventKind::Probe, 0, 0, label, code, value),
+        MOST_PROBES => push(EventKind::Probe, 0, 0, 0, probe::CUT, 0),
+        _ => {}
+    }
 }
 
 const THREADS: usize = 256;

@@ -59,6 +59,25 @@ pub enum EventKind {
     /// [`bits::low`] up to but not including [`bits::end`] of `value`. Which way each went
     /// the node's value tells. `aux` is as for branches.
     Bits = 11,
+    /// A value that rests on a change is about to be used: `aux` is the number of the probe
+    /// ([`probe`]), `label` and `value` are those of the value, extended to 64 bits with zeros.
+    Probe = 12,
+}
+
+/// What `aux` of an [`EventKind::Probe`] event says.
+pub mod probe {
+    /// From here on probes are left out.
+    pub const CUT: u32 = u32::MAX;
+
+    /// The number of a probe, and whether the value decides where control goes.
+    pub const fn code(number: u32, decides: bool) -> u32 {
+        number << 1 | decides as u32
+    }
+
+    /// The value decides where control goes.
+    pub const fn decides(code: u32) -> bool {
+        code & 1 == 1
+    }
 }
 
 /// The range of bits of an [`EventKind::Bits`] event.
@@ -91,6 +110,7 @@ impl EventKind {
             9 => Loss,
             10 => Mark,
             11 => Bits,
+            12 => Probe,
             _ => return None,
         })
     }

@@ -78,6 +78,7 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
         sites: [&versions[0].sites, &versions[1].sites],
         choice: settings.guide.clone(),
         complete: false,
+        lockstep: None,
         aim: sites.clone(),
         seed: settings.random_seed,
         deadline: None,

@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::golden::Golden;
 use crate::guidance;
 use crate::inputs::InputOptions;
+use crate::preparation::{Prepared, prepare};
 use crate::progress::{Display, Mode, say};
 use crate::recorder::Recorder;
 use crate::regions::Regions;
@@ -15,7 +16,6 @@ use crate::source::SourceOptions;
 use crate::store::{self, Store};
 use crate::version::{Version, absolute};
 use crate::versions::{Named, VersionOptions};
-use changeling_build::BuildOptions;
 use changeling_exec::Limits;
 use changeling_explore::Side;
 use changeling_explore::budget::Cancel;
@@ -90,8 +90,9 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
             .map_err(cannot_write)?;
     }
     display.status("building both versions");
-    let versions = match prepare(&sides, &settings.source.build_options()) {
-        Ok(versions) => versions,
+    let options = settings.source.build_options();
+    let prepared = match prepare(&sides, &options, &settings.guide) {
+        Ok(prepared) => prepared,
         Err((side, failure)) => {
             display.clear();
             return Err(could_not_build(&out, &sides, &settings, side, failure));
@@ -118,7 +119,7 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
         settings: &settings,
         normaliser,
     };
-    job.search(sides, versions, out, display)
+    job.search(sides, prepared, out, display)
 }
 
 /// What is printed of the result.
@@ -169,21 +170,6 @@ fn open_out(path: &Path, resume: bool) -> Result<OutputDirectory, Failure> {
         }
     }
     Ok(out)
-}
-
-/// Both versions at the same time.
-fn prepare(sides: &[Named; 2], options: &BuildOptions) -> Result<[Version; 2], (Side, Failure)> {
-    let [base, head] = std::thread::scope(|scope| {
-        let builds = [&sides[0], &sides[1]]
-            .map(|side| scope.spawn(|| Version::prepare(&side.source, options)));
-        builds.map(|build| match build.join() {
-            Ok(result) => result,
-            Err(panic) => std::panic::resume_unwind(panic),
-        })
-    });
-    let base = base.map_err(|failure| (Side::Base, failure))?;
-    let head = head.map_err(|failure| (Side::Head, failure))?;
-    Ok([base, head])
 }
 
 /// Leaves a report that says so.
@@ -240,14 +226,16 @@ fn labels(sides: &[Named; 2]) -> Versions {
 
 /// What would be explored.
 fn list(sides: &[Named; 2], settings: &Settings) -> Result<Code, Failure> {
-    let versions = prepare(sides, &settings.source.build_options()).map_err(|(_, f)| f)?;
+    let options = settings.source.build_options();
+    let prepared = prepare(sides, &options, &settings.guide).map_err(|(_, f)| f)?;
+    let versions = &prepared.versions;
     let shape = settings.input.shape(versions[1].built.harness)?;
     println!("base: {}", sides[0].label);
     println!("head: {}", sides[1].label);
     println!("inputs: {}", Bound::of(&shape).text);
     let seeds = load_seeds(settings, &shape)?.0.len().max(1);
     println!("starts from: {}", wording::count(seeds as u64, "input"));
-    match Regions::find(&versions) {
+    match prepared.compared {
         Err(unknown) => println!("changes: unknown ({})", unknown.reason()),
         Ok((regions, _)) => {
             println!("changes: {}", regions.changes.len());
@@ -302,11 +290,16 @@ impl Job<'_> {
     fn search(
         self,
         sides: [Named; 2],
-        versions: [Version; 2],
+        prepared: Prepared,
         out: OutputDirectory,
         mut display: Display,
     ) -> Result<Code, Failure> {
         let settings = self.settings;
+        let Prepared {
+            versions,
+            compared,
+            lockstep,
+        } = prepared;
         let shape = settings.input.shape(versions[1].built.harness)?;
         let (inputs, mut warnings) = load_seeds(settings, &shape)?;
         if versions[0].built.harness != versions[1].built.harness {
@@ -317,8 +310,8 @@ impl Job<'_> {
         if let Some(golden) = &self.golden {
             golden.fits(versions[1].built.harness)?;
         }
-        display.status("comparing both versions");
-        let (regions, compared) = match Regions::find(&versions) {
+        display.status("looking at both versions");
+        let (regions, compared) = match compared {
             Ok((regions, compared)) => (regions, Some(compared)),
             Err(unknown) => {
                 warnings.push(format!(
@@ -329,7 +322,8 @@ impl Job<'_> {
             }
         };
         let regions = Arc::new(regions);
-        let mut guidance = guidance::prepare(settings, &versions, compared, &mut warnings);
+        let mut guidance =
+            guidance::prepare(settings, &versions, compared, lockstep, &mut warnings);
         regions.are_unreachable(std::mem::take(&mut guidance.unreachable));
         for version in &versions {
             for missing in &version.built.missing {

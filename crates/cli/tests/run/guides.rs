@@ -295,6 +295,70 @@ fn what_was_decided_alike_is_pruned() {
     assert_eq!(groups(&pruned), groups(&whole));
 }
 
+/// A loop that the input has no part in does one round more: decided otherwise, although every side was taken before.
+#[test]
+fn rounds_of_a_loop_are_not_taken_for_alike() {
+    let room = Room::new();
+    let text = |limit: &str| {
+        format!(
+            "#include <stdio.h>\nint main(void) {{ int n = 0;\n\
+             for (int i = 0; i {limit}; i++) n = n * 3 + 1;\n\
+             int c = getchar(); if (c == 'x') printf(\"%d\\n\", n);\nreturn 0; }}\n"
+        )
+    };
+    room.write("old.c", text("< 100"));
+    room.write("new.c", text("<= 100"));
+    let arguments = ["run", "old.c", "new.c", "--jobs", "1", "--stdin", "1"];
+    let said = room.changeling(&arguments);
+    assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+}
+
+/// What a change computes cannot differ on the way to it: a question for the solver.
+#[test]
+fn what_cannot_be_infected_is_pruned() {
+    let room = Room::new();
+    let text = |operator: &str, guard: &str| {
+        format!(
+            "#include <stdio.h>\nstatic int size;\nint main(void) {{ unsigned char in[3];\n\
+             if (fread(in, 1, 3, stdin) != 3) return 9;\n\
+             if (in[0] {guard}) size = in[0] {operator} 2;\n\
+             if (in[1] == 'x') {{ if (in[2] > 7) puts(\"yes\"); else puts(\"no\"); }}\n\
+             if (in[1] == 'y') printf(\"%d\\n\", size);\nreturn 0; }}\n"
+        )
+    };
+    let search = |guide: &str, guard: &str| {
+        room.write("old.c", text("*", guard));
+        room.write("new.c", text("+", guard));
+        room.write("seed", "\x02ab");
+        let said = room.changeling(&[
+            "run", "old.c", "new.c", "--jobs", "1", "--stdin", "3", "--seed", "seed", "--guide",
+            guide,
+        ]);
+        (said.code, room.results()["stats"].clone())
+    };
+    let (code, stats) = search("prune", "== 2");
+    assert_eq!(code, Some(0), "{stats}");
+    assert!(stats["by_rule"]["same-state"].as_u64() > Some(0), "{stats}");
+    assert!(
+        stats["infections"]["impossible"].as_u64() > Some(0),
+        "{stats}"
+    );
+    let (code, whole) = search("none", "== 2");
+    assert_eq!(code, Some(0), "{whole}");
+    assert!(
+        stats["runs"].as_u64() < whole["runs"].as_u64(),
+        "{stats}{whole}"
+    );
+    // The published first rule alone leaves it alone.
+    let (code, prefix) = search("prefix", "== 2");
+    assert_eq!(code, Some(0), "{prefix}");
+    assert_eq!(prefix["by_rule"]["same-state"].as_u64(), None, "{prefix}");
+    // Where it can differ, that is asked for, and what would show it is not given up.
+    let (code, stats) = search("prune", "<= 2");
+    assert_eq!(code, Some(1), "{stats}");
+    assert!(stats["infections"]["asked"].as_u64() > Some(0), "{stats}");
+}
+
 /// What pruning would give up is tried, and nothing there differs.
 #[test]
 fn an_audit_tries_what_would_be_pruned() {

@@ -13,6 +13,8 @@ pub enum Part {
     OneRun,
     /// What would be pruned is tried all the same, and counted.
     Audit,
+    /// Pruned is only what no change can run before or after.
+    Prefix,
 }
 
 /// An order of flips to compare the guides with.
@@ -45,7 +47,11 @@ const PARTS: [(&str, Part); 6] = [
 ];
 
 /// Not among `all`: to compare with, and to check.
-const OTHERS: [(&str, Part); 2] = [("express", Part::OneRun), ("audit", Part::Audit)];
+const OTHERS: [(&str, Part); 3] = [
+    ("express", Part::OneRun),
+    ("audit", Part::Audit),
+    ("prefix", Part::Prefix),
+];
 
 const ORDERS: [(&str, Order); 6] = [
     ("dfs", Order::DepthFirst),
@@ -121,6 +127,22 @@ impl Choice {
         let others = OTHERS.iter().map(|(name, _)| *name);
         let all = parts.chain(["all", "none"]);
         all.chain(others).chain(orders).collect()
+    }
+
+    /// Whether anything may be given up, or would be.
+    pub fn prunes(&self) -> bool {
+        let parts = [Part::Prune, Part::Prefix, Part::Audit];
+        parts.into_iter().any(|part| self.has(part))
+    }
+
+    /// Whether of the sound rules only the first is used: no change has run before, and none can any more.
+    pub fn prunes_prefixes_only(&self) -> bool {
+        self.has(Part::Prefix) && !self.has(Part::Prune)
+    }
+
+    /// Whether what changes leave behind is to be compared.
+    pub fn compares_states(&self) -> bool {
+        self.prunes() && !self.prunes_prefixes_only()
     }
 
     /// Whether changes are aimed at.

@@ -1,6 +1,5 @@
 //! The guide that a search asks, made of the parts that were chosen.
 
-use super::agreement::Agreement;
 use super::branches::Tests;
 use super::chains::Chains;
 use super::choice::{Choice, Part};
@@ -35,8 +34,8 @@ pub struct Tables {
     pub partners: Vec<u32>,
     /// What can be given up may be: the changes are known to be all there is.
     pub complete: bool,
-    /// If changes do nothing but decide.
-    pub agreement: Option<Agreement>,
+    /// The traced versions tell what changes leave behind.
+    pub probed: bool,
     /// Blocks with which functions of head begin and end.
     pub passages: HashMap<u32, Passage>,
 }
@@ -54,6 +53,8 @@ pub struct SideTable {
     pub slices: HashMap<u32, HashSet<u32>>,
     /// Blocks whose beginnings are marked.
     pub watched: Vec<u32>,
+    /// Those behind which nothing is known about what changes left behind.
+    pub blind: HashSet<u32>,
     pub chains: Chains,
 }
 
@@ -139,7 +140,7 @@ impl Guided {
         // The others are looked for once a change has run.
         missing.retain(|at| aims && aim(at) == Aim::Change);
         let audits = choice.has(Part::Audit) && tables.complete;
-        let prunes = choice.has(Part::Prune) && tables.complete && !audits;
+        let prunes = choice.prunes() && tables.complete && !audits;
         let tests = tables.sides.each_ref().map(|side| Tests::new(&side.plan));
         Guided {
             spent: vec![0; tables.targets.len()],
@@ -439,9 +440,16 @@ impl Guide for Guided {
         self.contexts[side.index()].enter(&table.plan, &table.meaning, context, block)
     }
 
-    fn sign(&self, side: Side, block: u32) -> Option<u32> {
-        let agreement = self.tables.agreement.as_ref()?;
-        agreement.sides[side.index()].get(&block).copied()
+    fn has_probes(&self) -> bool {
+        self.tables.probed
+    }
+
+    fn is_blind(&self, side: Side, block: u32) -> bool {
+        self.tables.sides[side.index()].blind.contains(&block)
+    }
+
+    fn needs_sameness(&self, flip: &Flip) -> bool {
+        (self.prunes || self.audits) && self.irrelevant(flip) == Some(Rule::SameState)
     }
 
     fn beat(&self, side: Side, block: u32) -> Option<Sign> {

@@ -2,7 +2,6 @@
 //! programs and kept in plain tables; what they say is an order of flips, and which of
 //! them cannot bring anything.
 
-mod agreement;
 mod branches;
 mod chains;
 pub mod choice;
@@ -18,6 +17,7 @@ mod facts;
 mod feeders;
 mod guided;
 mod literal;
+mod lockstep;
 mod log;
 mod modified;
 mod outcomes;
@@ -35,6 +35,7 @@ mod uses;
 
 pub use choice::{Choice, ChoiceError, Order, Part};
 pub use guided::Guided;
+pub use lockstep::{Lockstep, Probe};
 pub use log::{Log, Step};
 pub(crate) use plan::Key;
 pub use survey::{Survey, Surveyed, survey};

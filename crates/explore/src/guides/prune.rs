@@ -5,8 +5,8 @@
 //! - nothing that was changed has run before the branch, or
 //! - nothing that can run after it depends on what was changed, and of what can have run before only
 //!   computations do: no decision, no call out of the program, no access of memory that could fail, or
-//! - what was changed only decides, both versions have decided alike, and no such decision can follow
-//!   (see `agreement`).
+//! - both versions are in the same state, and nothing that rests on what was changed can follow (see `lockstep`):
+//!   what was changed has only decided, alike in both, or what it left behind cannot differ.
 //!
 //! Then both versions do the same. What can run follows calls and returns in pairs
 //! (`analysis::reach`), what depends on what is the forward slice (`analysis::slice`).
@@ -17,6 +17,7 @@ use super::plan::Place;
 use crate::guide::{Flip, Rule};
 use crate::merge::Owner;
 use crate::runner::Side;
+use crate::sameness::Sameness;
 use changeling_analysis::Reach;
 use changeling_program::{Callee, Instruction, Operation, Site, Value};
 use std::collections::{BTreeSet, HashMap};
@@ -43,7 +44,7 @@ struct Beyond {
     changed: bool,
     /// What changes did is forgotten.
     forgets: bool,
-    /// No decision that rests on a change can follow.
+    /// Nothing that rests on a change can follow, as long as states are the same.
     settled: bool,
 }
 
@@ -54,24 +55,24 @@ pub struct Outlook {
     pub after: bool,
     /// Nobody has seen what changes did before, and nobody will.
     pub forgets: bool,
-    /// Changes only decide, and have done so for the last time.
+    /// Nothing that rests on a change can follow, as long as states are the same.
     pub settled: bool,
 }
 
 impl Horizon {
     /// `changed`: the sites of the version that make a difference; `modified`: all that
-    /// were modified; `affected`: all that depends on those, if that is known; `deciding`: all that rests on them, if
-    /// they only decide.
+    /// were modified; `affected`: all that depends on those, if that is known; `resting`: all that can make a difference
+    /// from the same state, if that is known.
     pub fn new(
         facts: &Facts<'_>,
         changed: &[Site],
         modified: &[Site],
         affected: Option<&BTreeSet<Site>>,
-        deciding: Option<&[Site]>,
+        resting: Option<&[Site]>,
     ) -> Horizon {
         let (program, graphs) = (facts.program, facts.graphs);
         let reach = Reach::new(program, graphs, changed);
-        let deciding = deciding.map(|sites| Reach::new(program, graphs, sites));
+        let resting = resting.map(|sites| Reach::new(program, graphs, sites));
         let effects = affected.map(|affected| Effects::new(facts, modified, affected));
         let hidden_before = |site: Site| {
             let effects = effects.as_ref();
@@ -95,7 +96,7 @@ impl Horizon {
                     Beyond {
                         changed,
                         forgets: hidden && !affects(&follows),
-                        settled: deciding.as_ref().is_some_and(|reach| !follows(reach)),
+                        settled: resting.as_ref().is_some_and(|reach| !follows(reach)),
                     }
                 });
                 let after = after.collect();
@@ -109,7 +110,7 @@ impl Horizon {
                         before,
                         after,
                         forgets: hidden && !affects(&follows),
-                        settled: deciding.as_ref().is_some_and(|reach| !follows(reach)),
+                        settled: resting.as_ref().is_some_and(|reach| !follows(reach)),
                     };
                     horizon.places.insert(site.0, outlook);
                 }
@@ -248,8 +249,13 @@ impl Guided {
         match (entered, flip.after_difference) {
             (false, false) if before => Some(Rule::NoLongerChanged),
             (false, false) => Some(Rule::NeverChanged),
+            _ if self.choice.prunes_prefixes_only() => None,
             (true, false) if forgets => Some(Rule::WithoutEffect),
-            (true, _) if settled && flip.agrees => Some(Rule::DecidedAlike),
+            (true, _) if settled => match flip.sameness {
+                Sameness::Alike => Some(Rule::DecidedAlike),
+                Sameness::Equal => Some(Rule::SameState),
+                Sameness::Unknown | Sameness::Unless(_) => None,
+            },
             _ => None,
         }
     }

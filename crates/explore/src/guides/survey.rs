@@ -1,7 +1,6 @@
 //! Works out what the guides need to know, from two programs and what changed between
 //! them.
 
-use super::agreement::Agreement;
 use super::chains::Chains;
 use super::choice::{Choice, Part};
 use super::context::Meaning;
@@ -11,6 +10,7 @@ use super::effects::effect_blocks;
 use super::facts::{Facts, TooLong, is_over};
 use super::feeders::feeders;
 use super::guided::{Guided, SideTable, Tables};
+use super::lockstep::Lockstep;
 use super::modified::Pair;
 use super::partings::Parting;
 use super::passages::passages;
@@ -36,6 +36,8 @@ pub struct Survey<'a> {
     /// Nothing but the two programs decides what the versions do: all of their code is known, and
     /// they are linked alike.
     pub complete: bool,
+    /// What the traced versions have probes of, if they have.
+    pub lockstep: Option<&'a Lockstep>,
     /// Sites of head that should run, instead of what was changed.
     pub aim: Vec<Site>,
     /// Seed of random orders.
@@ -114,8 +116,13 @@ fn look_at(survey: &Survey<'_>, programs: [&Program; 2], whole: bool) -> Result<
         Vec::new()
     };
     let parts = &survey.choice;
-    let prunes = [Part::Prune, Part::OneRun, Part::Audit];
-    let prunes = prunes.into_iter().any(|part| parts.has(part));
+    let prunes = parts.prunes() || parts.has(Part::OneRun);
+    // What cannot be watched cannot be told to have run.
+    let lockstep = survey.lockstep.filter(|known| {
+        let blind = [0, 1].map(|at| known.blind[at].iter().map(move |block| (at, *block)));
+        let mut blind = blind.into_iter().flatten();
+        prunes && blind.all(|(at, block)| facts[at].number(block).is_some())
+    });
     let mut affected = [BTreeSet::new(), BTreeSet::new()];
     if prunes || parts.has(Part::Subgoals) {
         facts[0].check_time()?;
@@ -130,7 +137,6 @@ fn look_at(survey: &Survey<'_>, programs: [&Program; 2], whole: bool) -> Result<
             Slicer::new(program, graphs, memory).forward_within(&modified, most)
         });
     }
-    let agreement = prunes.then(|| Agreement::new(&facts, &pair)).flatten();
     let passages = if parts.aims() && parts.order.is_none() {
         passages(&facts[1], &pair)
     } else {
@@ -273,8 +279,9 @@ fn look_at(survey: &Survey<'_>, programs: [&Program; 2], whole: bool) -> Result<
         watched.extend(meaning.changed.iter().chain(meaning.nodes.keys()));
         watched.extend(meaning.sides.iter().chain(&meaning.feeders));
         watched.extend(&meaning.shows);
-        let signs = agreement.as_ref().map(|agreement| &agreement.sides[at]);
-        watched.extend(signs.into_iter().flat_map(|signs| signs.keys()));
+        let blind = lockstep.into_iter().flat_map(|known| &known.blind[at]);
+        let blind: HashSet<u32> = blind.filter_map(|block| facts.number(*block)).collect();
+        watched.extend(&blind);
         if side == Side::Head {
             watched.extend(passages.keys());
         }
@@ -291,10 +298,11 @@ fn look_at(survey: &Survey<'_>, programs: [&Program; 2], whole: bool) -> Result<
                 .flat_map(|change| pair.effective(change, side))
                 .collect();
             facts.check_time()?;
-            let deciding = agreement.as_ref().map(|agreement| &agreement.sites[at][..]);
+            let resting = lockstep.map(|known| known.resting[at].iter().copied());
+            let resting = resting.map(|sites| sites.collect::<Vec<Site>>());
             let modified = pair.all_modified(side);
             let affected = whole.then_some(&affected[at]);
-            Horizon::new(facts, &changed, &modified, affected, deciding)
+            Horizon::new(facts, &changed, &modified, affected, resting.as_deref())
         } else {
             Horizon::default()
         };
@@ -306,6 +314,7 @@ fn look_at(survey: &Survey<'_>, programs: [&Program; 2], whole: bool) -> Result<
             plan,
             meaning,
             watched,
+            blind,
             chains,
         });
     }
@@ -327,7 +336,7 @@ fn look_at(survey: &Survey<'_>, programs: [&Program; 2], whole: bool) -> Result<
         partings: both.map(|(base, head)| [base, head]).collect(),
         partners: partners(&pair),
         complete: survey.complete && pair.is_complete(),
-        agreement,
+        probed: lockstep.is_some(),
         passages,
     };
     Ok(Surveyed {

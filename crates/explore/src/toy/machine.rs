@@ -2,7 +2,7 @@
 
 use crate::runner::{TraceView, TracedRun, nothing_seen};
 use crate::{End, Observation};
-use changeling_trace::event::{Event, TAKEN};
+use changeling_trace::event::{Event, TAKEN, probe};
 use changeling_trace::input::Input;
 use changeling_trace::layout::run_flags;
 use changeling_trace::node::{A_CONST, B_CONST, Node};
@@ -172,6 +172,37 @@ impl Machine {
             self.push(EventKind::Branch, flags, site, condition.label, 0, 0);
         }
         taken
+    }
+
+    /// A watched block begins.
+    pub fn mark(&mut self, block: u32) {
+        self.cover(block);
+        self.push(EventKind::Mark, 0, 0, 0, block, 0);
+    }
+
+    /// A value leaves what was changed.
+    pub fn probe(&mut self, number: u32, decides: bool, a: Word) {
+        let wide = self.zext(a, 64);
+        let code = probe::code(number, decides);
+        self.push(EventKind::Probe, 0, 0, wide.label, code, wide.value);
+    }
+
+    fn zext(&mut self, a: Word, width: u16) -> Word {
+        let Word { value, label, .. } = a;
+        if label == 0 || a.width == width {
+            return Word {
+                value,
+                width,
+                label,
+            };
+        }
+        let node = Node {
+            op: Op::ZExt as u8,
+            width,
+            a: label,
+            ..Node::default()
+        };
+        self.node(node, value)
     }
 
     pub fn switch(&mut self, site: u32, selector: Word) -> u64 {

@@ -5,6 +5,7 @@
 mod machine;
 mod oracles;
 mod properties;
+mod pruning;
 mod random;
 mod runner;
 mod witnesses;

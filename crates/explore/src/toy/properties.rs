@@ -10,7 +10,7 @@ use crate::tree::RunId;
 use std::collections::BTreeSet;
 
 /// Programs see only the low nibbles of two bytes: these inputs stand for all.
-fn inputs() -> Vec<Vec<u8>> {
+pub fn inputs() -> Vec<Vec<u8>> {
     let mut all = vec![Vec::new()];
     all.extend((0..16u8).map(|a| vec![a]));
     all.extend((0..16u8).flat_map(|a| (0..16u8).map(move |b| vec![a, b])));
@@ -18,14 +18,14 @@ fn inputs() -> Vec<Vec<u8>> {
 }
 
 /// What identifies a pair of paths without expressions.
-type Signature = Vec<(u32, u8, u64)>;
+pub type Signature = Vec<(u32, u8, u64)>;
 
-struct Seen {
-    different: bool,
-    pair: Signature,
+pub struct Seen {
+    pub different: bool,
+    pub pair: Signature,
 }
 
-fn see(base: &Program, head: &Program, input: &[u8]) -> Seen {
+pub fn see(base: &Program, head: &Program, input: &[u8]) -> Seen {
     let mut pair = Vec::new();
     let [b, h] = [base, head].map(|program| {
         let mut machine = Machine::new(&stdin(2, input));

@@ -1,5 +1,6 @@
 //! Random small programs over two nibbles of input, and small changes to them.
 
+use super::pruning::{BLIND, ENTERED, PASSED};
 use super::{Machine, Program, Stop, Word};
 use crate::frontier::Random;
 use changeling_trace::Op;
@@ -28,6 +29,10 @@ pub enum Statement {
     Fix(usize),
     Exit(u8),
     Abort,
+    /// The one that was changed; traces say what it leaves behind.
+    Watched(Box<Statement>),
+    /// It cannot run any more.
+    Passed,
 }
 
 #[derive(Clone, Debug)]
@@ -186,7 +191,37 @@ fn change(random: &mut Random, statements: &mut Vec<Statement>, from: usize, to:
         }
         Statement::Print(text) => *text = ["a", "b", "ab"][random.below(3)],
         Statement::Exit(code) => *code = random.below(3) as u8,
-        Statement::Abort | Statement::Read(..) | Statement::Fix(_) => {}
+        Statement::Abort
+        | Statement::Read(..)
+        | Statement::Fix(_)
+        | Statement::Watched(_)
+        | Statement::Passed => {}
+    }
+}
+
+impl Statement {
+    /// The same with another value in it, if it has one of its own.
+    pub fn changed(&self, random: &mut Random) -> Option<Statement> {
+        let mut changed = self.clone();
+        match &mut changed {
+            Statement::Assign(_, value)
+            | Statement::PrintNumber(value)
+            | Statement::PrintByte(value)
+            | Statement::Switch(value, _)
+            | Statement::Divide(_, value, _) => change_value(random, value),
+            Statement::If(op, a, _, _, _) => match random.below(2) {
+                0 => *op = comparison(random),
+                _ => change_value(random, a),
+            },
+            // Nothing is known about what these do.
+            Statement::Repeat(..) => {
+                let mut body = vec![changed];
+                change(random, &mut body, 0, 1);
+                return body.pop();
+            }
+            _ => return None,
+        }
+        Some(changed)
     }
 }
 
@@ -323,6 +358,37 @@ impl Running {
             }
             Statement::Exit(code) => return Err(Stop::Exit((*code).into())),
             Statement::Abort => return Err(Stop::Signal(6)),
+            Statement::Watched(statement) => self.watched(m, statement)?,
+            Statement::Passed => m.mark(PASSED),
+        }
+        Ok(())
+    }
+
+    /// Tells of what a statement computes before it is used.
+    fn watched(&mut self, m: &mut Machine, statement: &Statement) -> Result<(), Stop> {
+        m.mark(ENTERED);
+        match statement {
+            Statement::Assign(_, value)
+            | Statement::PrintNumber(value)
+            | Statement::PrintByte(value) => {
+                let value = self.value(m, value);
+                m.probe(0, false, value);
+            }
+            Statement::If(op, a, b, _, _) => {
+                let (a, b) = (self.value(m, a), self.value(m, b));
+                let condition = m.binary(*op, a, b);
+                m.probe(1, true, condition);
+            }
+            Statement::Switch(value, _) => {
+                let value = self.value(m, value);
+                m.probe(2, true, value);
+            }
+            Statement::Divide(..) => {}
+            _ => m.mark(BLIND),
+        }
+        self.statement(m, statement)?;
+        if let Statement::Divide(to, _, _) = statement {
+            m.probe(3, false, self.registers[*to]);
         }
         Ok(())
     }
