@@ -266,6 +266,44 @@ int main(void) {
     assert_eq!(pair.head_lines(pair.only()).0, 2);
 }
 
+/// Where it was, there is other code now, which the lines of base have nothing to do with.
+#[test]
+fn a_function_that_moved_to_another_file_is_compared_with_itself() {
+    let limit = "\
+int limit(int n) {
+  if (n < 0)
+    return -1;
+  if (n > 10)
+    return 10;
+  return n;
+}
+";
+    let twice = "int twice(int n) {\n  if (n & 1)\n    n *= 2;\n  return n * 3;\n}\n";
+    let main = "int main(int argc, char **argv) {\n  return limit(argc);\n}\n";
+    let base = format!("int last;\n{limit}{main}");
+    let head = format!(
+        "#include \"limit.c\"\nint last;\n{twice}{}",
+        main.replacen("limit(argc)", "twice(limit(argc))", 1)
+    );
+    let moved = format!("/* alone */\n{}", limit.replacen("n > 10", "n > 12", 1));
+    let pair = Pair::of_files(
+        &[("program.c", &base)],
+        &[("program.c", &head), ("limit.c", &moved)],
+    );
+    let function = pair.head.function_named("limit");
+    let changes = pair.set.changes.iter();
+    let own: Vec<_> = changes
+        .filter(|change| change.head.function == function)
+        .collect();
+    let [change] = own[..] else {
+        panic!("one change expected: {own:#?}");
+    };
+    assert_eq!(pair.base_lines(change), (5, 1));
+    assert_eq!(pair.head_lines(change), (5, 1));
+    let file = change.head.lines.expect("lines").file;
+    assert!(pair.head.file(file).path().ends_with("limit.c"));
+}
+
 /// Its fields have names that others have, too.
 #[test]
 fn a_new_structure_explains_nothing_elsewhere() {

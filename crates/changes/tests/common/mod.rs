@@ -16,8 +16,13 @@ pub struct Pair {
 #[allow(dead_code, reason = "not every test file asks")]
 impl Pair {
     pub fn new(base: &str, head: &str) -> Pair {
-        let (base_program, base_text) = compile(base);
-        let (head_program, head_text) = compile(head);
+        Pair::of_files(&[(MAIN, base)], &[(MAIN, head)])
+    }
+
+    /// The first file of each is compiled; it may include the others.
+    pub fn of_files(base: &[(&str, &str)], head: &[(&str, &str)]) -> Pair {
+        let (base_program, base_text) = compile_files(base);
+        let (head_program, head_text) = compile_files(head);
         let sources = Sources {
             base: base_text,
             head: head_text,
@@ -65,10 +70,20 @@ const PASSES: &str = "function(sroa<preserve-cfg>,early-cse,simplifycfg<bonus-in
 no-forward-switch-cond;no-switch-range-to-icmp;no-switch-to-lookup;keep-loops;no-hoist-common-insts;\
 no-sink-common-insts;no-speculate-blocks;no-simplify-cond-branch;no-speculate-unpredictables>,dce)";
 
+/// The file that is compiled.
+const MAIN: &str = "program.c";
+
+#[allow(dead_code, reason = "not every test file asks")]
 pub fn compile(source: &str) -> (Program, HashMap<FileId, String>) {
+    compile_files(&[(MAIN, source)])
+}
+
+fn compile_files(files: &[(&str, &str)]) -> (Program, HashMap<FileId, String>) {
     let scratch = tempfile::tempdir().expect("a scratch directory");
-    let path = scratch.path().join("program.c");
-    std::fs::write(&path, source).expect("a source file");
+    for (name, text) in files {
+        std::fs::write(scratch.path().join(name), text).expect("a source file");
+    }
+    let path = scratch.path().join(files[0].0);
     let raw = scratch.path().join("raw.bc");
     let prepared = scratch.path().join("prepared.bc");
     run(Command::new("clang-22")
