@@ -451,6 +451,7 @@ mod tests {
             gaps: Vec::new(),
             losses: Vec::new(),
             marks,
+            probes: Vec::new(),
             marks_cut: false,
             concretizations: 0,
         };
