@@ -19,8 +19,10 @@ const LONGEST: usize = 16;
 pub struct Joints(HashMap<BlockId, Joint>);
 
 struct Joint {
-    /// The block from which a value comes that is not known, and that value.
+    /// The block from which a value comes that is not known, and that value without `!`.
     open: (BlockId, Value),
+    /// The value that comes is the opposite of it.
+    reversed: bool,
     /// Where the others lead.
     known: HashMap<BlockId, BlockId>,
 }
@@ -52,10 +54,14 @@ impl Joints {
 
     /// Where control really goes next.
     pub fn targets(&self, program: &Program, instruction: &Instruction) -> Vec<BlockId> {
-        let targets = match turn(program, instruction) {
+        let mut targets = match turn(program, instruction) {
             Some(turn) => turn.targets.to_vec(),
             None => instruction.successors(),
         };
+        let joint = self.0.get(&instruction.block);
+        if joint.is_some_and(|joint| joint.reversed) && is_branch(instruction) {
+            targets.reverse();
+        }
         let through = |target: BlockId| self.through(instruction.block, target);
         targets.into_iter().map(through).collect()
     }
@@ -123,8 +129,17 @@ fn joint(program: &Program, block: BlockId, uses: &HashMap<Site, usize>) -> Opti
             None => return None,
         }
     }
-    let open = open?;
-    (!known.is_empty()).then_some(Joint { open, known })
+    let (from, value) = open?;
+    let (value, reversed) = plain(program, value)?;
+    (!known.is_empty()).then_some(Joint {
+        open: (from, value),
+        reversed,
+        known,
+    })
+}
+
+fn is_branch(instruction: &Instruction) -> bool {
+    matches!(instruction.operation, Operation::Branch { .. })
 }
 
 /// A branch on a bit, without hints and without `!`.
@@ -132,18 +147,25 @@ fn turn(program: &Program, branch: &Instruction) -> Option<Turn> {
     let Operation::Branch { then, otherwise } = branch.operation else {
         return None;
     };
-    let mut turn = Turn {
-        condition: *branch.operands.first()?,
-        targets: [then, otherwise],
+    let (condition, reversed) = plain(program, *branch.operands.first()?)?;
+    let targets = match reversed {
+        true => [otherwise, then],
+        false => [then, otherwise],
     };
+    Some(Turn { condition, targets })
+}
+
+/// A condition without hints and without `!`, and whether it is the opposite of the one given.
+fn plain(program: &Program, mut condition: Value) -> Option<(Value, bool)> {
+    let mut reversed = false;
     for _ in 0..LONGEST {
-        turn.condition = hints::behind(program, turn.condition);
-        match negated(program, turn.condition) {
+        condition = hints::behind(program, condition);
+        match negated(program, condition) {
             Some(inner) => {
-                turn.condition = inner;
-                turn.targets.reverse();
+                condition = inner;
+                reversed = !reversed;
             }
-            None => return Some(turn),
+            None => return Some((condition, reversed)),
         }
     }
     None

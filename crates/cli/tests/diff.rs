@@ -274,9 +274,14 @@ int main(int argc, char **argv) {
 ";
     write(room, "old.c", text);
     let hint = "hint(x) (__builtin_expect(((x) != 0), 1))";
-    write(room, "new.c", &text.replace("hint(x) (x)", hint));
+    let hinted = text.replace("hint(x) (x)", hint);
+    write(room, "new.c", &hinted);
     let (code, out, error) = run(room, &["diff", "old.c", "new.c"]);
     assert_eq!(code, Some(0), "{out}{error}");
+    // The opposite of what was hinted at is another condition.
+    write(room, "other.c", &hinted.replace("!argv", "argv"));
+    let (code, out, error) = run(room, &["diff", "old.c", "other.c"]);
+    assert_eq!(code, Some(1), "{out}{error}");
 }
 
 #[test]
