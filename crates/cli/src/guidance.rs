@@ -1,10 +1,11 @@
 //! The guide of a run, worked out from both programs before the search.
 
+use crate::preparation::Probed;
 use crate::regions::Compared;
 use crate::settings::Settings;
 use crate::version::Version;
 use changeling_explore::guide::{Guide, NoGuide};
-use changeling_explore::guides::{Lockstep, Survey, Surveyed, survey};
+use changeling_explore::guides::{Survey, Surveyed, survey};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -29,7 +30,7 @@ pub fn prepare(
     settings: &Settings,
     versions: &[Version; 2],
     compared: Option<Compared>,
-    lockstep: Option<Lockstep>,
+    probed: Probed,
     warnings: &mut Vec<String>,
 ) -> Guidance {
     let without = Guidance {
@@ -48,7 +49,7 @@ pub fn prepare(
         .time
         .map_or(USUAL, |time| time.mul_f64(SHARE));
     let time = time.max(LEAST);
-    match look(settings, versions, compared, lockstep, time) {
+    match look(settings, versions, compared, probed, time) {
         Ok(surveyed) => {
             warnings.extend(surveyed.notes);
             Guidance {
@@ -70,7 +71,7 @@ fn look(
     settings: &Settings,
     versions: &[Version; 2],
     compared: Compared,
-    lockstep: Option<Lockstep>,
+    probed: Probed,
     time: Duration,
 ) -> Result<Surveyed, String> {
     let (sender, receiver) = mpsc::channel();
@@ -89,7 +90,8 @@ fn look(
                 sites: tables.each_ref(),
                 choice,
                 complete,
-                lockstep: lockstep.as_ref(),
+                lockstep: probed.lockstep.as_ref(),
+                gauges: &probed.gauges,
                 aim: Vec::new(),
                 seed,
                 deadline: Some(deadline),

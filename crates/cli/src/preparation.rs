@@ -8,15 +8,49 @@ use crate::version::Version;
 use crate::versions::Named;
 use changeling_build::{BuildOptions, Built, build};
 use changeling_explore::Side;
-use changeling_explore::guides::{Choice, Lockstep};
+use changeling_explore::guides::{Choice, Gauge, Lockstep, Part};
 use changeling_instrument::Probe;
 
 pub struct Prepared {
     pub versions: [Version; 2],
     /// What was changed, or why that is not known.
     pub compared: Result<(Regions, Compared), Unknown>,
-    /// What the traced versions have probes of, if they have.
+    pub probed: Probed,
+}
+
+/// What the traced versions have probes of.
+#[derive(Default)]
+pub struct Probed {
     pub lockstep: Option<Lockstep>,
+    pub gauges: Vec<Gauge>,
+}
+
+impl Probed {
+    fn new(compared: &Compared, built: &[Built; 2], guide: &Choice) -> Probed {
+        let mut probed = Probed::default();
+        if guide.compares_states() {
+            probed.lockstep = lockstep(compared, built);
+        }
+        if guide.has(Part::Values) {
+            let programs = compared.programs.each_ref();
+            // A mistake in here costs no more than what it would have brought.
+            let found = std::panic::catch_unwind(|| Gauge::find(programs, &compared.set));
+            probed.gauges = found.unwrap_or_default();
+        }
+        probed
+    }
+
+    fn probes(&self, side: Side) -> Vec<Probe> {
+        let left_behind = self.lockstep.iter();
+        let left_behind = left_behind.flat_map(|known| known.probes_of(side));
+        let all = left_behind.chain(Gauge::probes(&self.gauges, side));
+        let probe = |(site, operand, code)| Probe {
+            site,
+            operand,
+            code,
+        };
+        all.map(probe).collect()
+    }
 }
 
 pub fn prepare(
@@ -26,22 +60,14 @@ pub fn prepare(
 ) -> Result<Prepared, (Side, Failure)> {
     let built = at_once(sides.each_ref(), |side| build(&side.source, options))?;
     let compared = Compared::find(built.each_ref());
-    let lockstep = match &compared {
-        Ok(compared) if guide.compares_states() => lockstep(compared, &built),
-        _ => None,
+    let probed = match &compared {
+        Ok(compared) => Probed::new(compared, &built, guide),
+        Err(_) => Probed::default(),
     };
-    let probed = built.map(|built| (built, Vec::new()));
-    let mut probed: [(Built, Vec<Probe>); 2] = probed;
-    for side in Side::BOTH {
-        let known = lockstep.iter().flat_map(|known| known.probes_of(side));
-        let probes = known.map(|(site, operand, code)| Probe {
-            site,
-            operand,
-            code,
-        });
-        probed[side.index()].1.extend(probes);
-    }
-    let versions = at_once(probed, |(built, probes)| {
+    let [base, head] = built;
+    let wanted = [(base, Side::Base), (head, Side::Head)];
+    let wanted = wanted.map(|(built, side)| (built, probed.probes(side)));
+    let versions = at_once(wanted, |(built, probes)| {
         Version::trace(built, options, &probes)
     })?;
     // A mistake in the comparison must not take the search with it.
@@ -53,7 +79,7 @@ pub fn prepare(
     Ok(Prepared {
         versions,
         compared,
-        lockstep,
+        probed,
     })
 }
 

@@ -127,7 +127,8 @@ impl State {
     pub fn history(&self, beats: Vec<Beat>) -> History {
         let shown = self.is_shown(&beats);
         let changed = |beat: &Beat| self.guide.beat(beat.side, beat.block) == Some(Sign::Change);
-        let last = beats.iter().rposition(changed).unwrap_or(0);
+        // Before any of them was, all of it may matter.
+        let last = beats.iter().rposition(changed).unwrap_or(beats.len());
         let matters = |(at, beat): &(usize, Beat)| match self.guide.beat(beat.side, beat.block) {
             Some(Sign::Feeds) => *at <= last,
             Some(Sign::Change | Sign::Counts) => true,

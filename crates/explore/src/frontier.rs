@@ -108,6 +108,8 @@ pub enum Task {
     Vary,
     /// Make what changes leave behind differ, on the way to a node.
     Infect { node: NodeId },
+    /// Bring compared values nearer to an outcome; by the number of the wish.
+    Approach { wish: u32 },
 }
 
 /// How a decision of a run is changed.

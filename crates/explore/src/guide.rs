@@ -2,6 +2,7 @@
 //! programs is theirs, what they learn about the search they are told.
 
 use crate::frontier::Bucket;
+use crate::guides::Gauge;
 use crate::merge::Owner;
 use crate::path::TestKind;
 use crate::runner::Side;
@@ -43,6 +44,15 @@ pub struct Flip {
     pub infected: bool,
     /// Something hides what changes did on the run that came this way, from here on.
     pub masked: bool,
+}
+
+/// How near a path has come to a target; smaller is nearer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Nearness {
+    /// Decisions between the target and the nearest place that the path came by.
+    pub decisions: u32,
+    /// Goals that it has left in the end.
+    pub goals: u32,
 }
 
 /// What a guide remembers of the blocks that a path has entered; a number of its own.
@@ -152,6 +162,11 @@ pub trait Guide: Send {
         false
     }
 
+    /// Comparisons whose operands traces have.
+    fn gauges(&self) -> &[Gauge] {
+        &[]
+    }
+
     /// Whether nothing is known about states any more once a watched block was entered.
     fn is_blind(&self, _side: Side, _block: u32) -> bool {
         false
@@ -193,9 +208,13 @@ pub trait Guide: Send {
         0
     }
 
-    /// For each target that is still looked for, by number: how many goals a path has left that
-    /// ends with these contexts, if it is on the way there at all.
-    fn nearness(&mut self, _contexts: [Context; 2]) -> Vec<(usize, Option<u32>)> {
+    /// For each target that is still looked for, by number: how near a path has come that ends with these contexts
+    /// and ran these blocks, if it is on the way there at all.
+    fn nearness(
+        &mut self,
+        _contexts: [Context; 2],
+        _coverage: [&[u8]; 2],
+    ) -> Vec<(usize, Option<Nearness>)> {
         Vec::new()
     }
 

@@ -29,6 +29,7 @@ mod parts;
 pub mod path;
 mod probe;
 pub mod ran;
+mod readings;
 mod reduce;
 pub mod runner;
 pub mod sameness;

@@ -106,6 +106,14 @@ impl State {
         }
     }
 
+    /// A run has come nearer to something on the way to a change: more of the same may be all that it lacks.
+    pub fn go_on_from(&mut self, run: RunId, history: &History) {
+        self.say_again(run, history, 0);
+        for stream in 0..self.subject.shape.streams.len() {
+            self.go_on(run, stream as u32, 0);
+        }
+    }
+
     /// More of the changes than ever had run before a decision: what was decided right before that and
     /// after it is decided otherwise.
     fn look_around(&mut self, run: RunId, way: &[(NodeId, usize)], first: usize) {
@@ -310,7 +318,7 @@ impl State {
     }
 
     /// The input of a run with a byte more that satisfies a condition on one byte, put in where that
-    /// byte stands or so many bytes behind it, and so many times.
+    /// byte stands or so many bytes behind it, and so many times; if that is never, in its place.
     pub fn with_byte(
         &mut self,
         run: RunId,
@@ -331,7 +339,11 @@ impl State {
         let mut input = (*self.corpus[run.0 as usize].input).clone();
         let bytes = &mut input.streams.get_mut(stream as usize)?.bytes;
         let at = (offset as usize + behind).min(bytes.len());
-        bytes.splice(at..at, std::iter::repeat_n(model.get(var) as u8, times));
+        let byte = model.get(var) as u8;
+        match times {
+            0 => *bytes.get_mut(at)? = byte,
+            _ => drop(bytes.splice(at..at, std::iter::repeat_n(byte, times))),
+        }
         input.normalise();
         Some(input)
     }

@@ -78,7 +78,11 @@ impl State {
             Task::Edit { run, edit } => {
                 NEWS * (self.times_edited(run, edit) + self.unpromising(run))
             }
-            Task::Out { .. } | Task::Another { .. } | Task::Vary | Task::Infect { .. } => 0,
+            Task::Out { .. }
+            | Task::Another { .. }
+            | Task::Vary
+            | Task::Infect { .. }
+            | Task::Approach { .. } => 0,
         }
     }
 

@@ -56,6 +56,8 @@ enum Use {
 #[derive(Default)]
 pub struct Shelves {
     shelves: BTreeMap<(u32, Use), Shelf>,
+    /// What lay between parts that follow each other.
+    between: Vec<Box<[u8]>>,
 }
 
 #[derive(Default)]
@@ -79,6 +81,9 @@ const LONGEST: usize = 64;
 /// Parts of a kind, and kinds, that a shelf has room for.
 const MOST_OF_A_KIND: usize = 24;
 const MOST_KINDS: usize = 256;
+/// What lies between parts is short, and there is not much of it.
+const LONGEST_BETWEEN: usize = 4;
+const MOST_BETWEEN: usize = 16;
 /// Parts of an input that are changed at once.
 const MOST_CHANGES: usize = 3;
 
@@ -111,6 +116,19 @@ impl Shelves {
             None if pieces.len() < MOST_OF_A_KIND => pieces.push((inside, bytes.into())),
             _ => {}
         }
+    }
+
+    fn put_between(&mut self, bytes: &[u8]) {
+        let known = self.between.iter().any(|known| **known == *bytes);
+        if !known && bytes.len() <= LONGEST_BETWEEN && self.between.len() < MOST_BETWEEN {
+            self.between.push(bytes.into());
+        }
+    }
+
+    /// What may stand between two parts.
+    pub fn choose_between(&self, random: &mut Random) -> &[u8] {
+        let nth = random.below(self.between.len());
+        self.between.get(nth).map_or(&[], |bytes| bytes)
     }
 
     /// Mostly what stood in runs that ended well: there are many ways to be wrong.
@@ -168,6 +186,9 @@ impl State {
             if let Some(next) = next_of_row(parts, at) {
                 put(part, Use::Before, part.from, next.from);
                 put(&next, Use::Behind, part.to, next.to);
+                if let Some(between) = bytes.get(part.to as usize..next.from as usize) {
+                    self.shelves.put_between(between);
+                }
             }
         }
     }
@@ -456,6 +477,7 @@ mod tests {
             losses: Vec::new(),
             marks,
             probes: Vec::new(),
+            gauged: Vec::new(),
             marks_cut: false,
             concretizations: 0,
         };

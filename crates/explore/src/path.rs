@@ -6,7 +6,7 @@ use crate::output::{self, Output};
 use crate::runner::{Side, TracedRun};
 use crate::terms::{self, TermError};
 use changeling_solver::{Arena, Expr, ImportMap};
-use changeling_trace::event::{self, Event};
+use changeling_trace::event::{self, Event, probe};
 use changeling_trace::layout::run_flags;
 use changeling_trace::sites::SiteTable;
 use changeling_trace::{EventKind, GuardReason, Label, LossReason, Node};
@@ -47,7 +47,7 @@ pub struct Mark {
     pub block: u32,
 }
 
-/// A value that rests on a change was about to be used.
+/// A value that somebody asked for was about to be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probed {
     /// How many of the path's tests came before.
@@ -73,6 +73,8 @@ pub struct Path {
     pub marks_cut: bool,
     /// The probes that were come by, in order.
     pub probes: Vec<Probed>,
+    /// The operands of comparisons that are gauged, in order.
+    pub gauged: Vec<Probed>,
     pub concretizations: u64,
 }
 
@@ -111,6 +113,7 @@ pub fn read(
             marks: Vec::new(),
             marks_cut: run.trace.run_flags & run_flags::MARKS_CUT != 0,
             probes: Vec::new(),
+            gauged: Vec::new(),
             concretizations: 0,
         },
     };
@@ -208,7 +211,11 @@ impl Reader<'_> {
                     0 => arena.constant(64, event.value)?,
                     _ => self.subject(event)?,
                 };
-                self.path.probes.push(Probed {
+                let probes = match probe::gauged(event.aux) {
+                    Some(_) => &mut self.path.gauged,
+                    None => &mut self.path.probes,
+                };
+                probes.push(Probed {
                     after: self.path.tests.len() as u32,
                     code: event.aux,
                     value,

@@ -38,6 +38,7 @@ impl State {
             }
             Task::Vary => self.variation().map_or(Solved::Nothing, Solved::Input),
             Task::Infect { node } => self.infect(node),
+            Task::Approach { wish } => self.approach(wish),
         };
         let now = self.spent();
         let mut cost = Cost {
@@ -57,7 +58,12 @@ impl State {
         };
         if self.known(&input).is_some() {
             self.stats.repeated += 1;
-            if !displaced && !matches!(task, Task::Carry { .. } | Task::Infect { .. }) {
+            if !displaced
+                && !matches!(
+                    task,
+                    Task::Carry { .. } | Task::Infect { .. } | Task::Approach { .. }
+                )
+            {
                 self.broken_promise(task);
             }
             return Attempt::Closed(cost);
@@ -95,7 +101,8 @@ impl State {
             | Task::Mend { .. }
             | Task::Edit { .. }
             | Task::Vary
-            | Task::Infect { .. } => {}
+            | Task::Infect { .. }
+            | Task::Approach { .. } => {}
         }
     }
 
@@ -310,6 +317,23 @@ impl State {
             // It proves nothing, so nothing is lost without an answer.
             Answer::Unknown(_) => Solved::Nothing,
         }
+    }
+
+    /// An input of the same path, as far as the comparison, with smaller distances there: half as large, or
+    /// smaller at all.
+    fn approach(&mut self, wish: u32) -> Solved {
+        let Some(wish) = self.readings.take_wish(wish) else {
+            return Solved::Nothing;
+        };
+        for goal in wish.goals {
+            match self.ask(&wish.prefix, goal, wish.run) {
+                // What is promised is a distance, not a path.
+                Answer::Sat(model) => return Solved::Displaced(model),
+                Answer::Unsat(_) => {}
+                Answer::Unknown(_) => break,
+            }
+        }
+        Solved::Nothing
     }
 
     fn another(&mut self, node: NodeId) -> Solved {

@@ -14,6 +14,7 @@ use crate::output;
 use crate::parts::Shelves;
 use crate::path::{self, Path, TestKind};
 use crate::ran::Ran;
+use crate::readings::Readings;
 use crate::runner::{Side, TracedRun};
 use crate::sameness::{Asked, Compared, Comparison};
 use crate::search::Subject;
@@ -54,6 +55,7 @@ pub(crate) struct State {
     pub familiar: Familiar,
     pub pool: Pool,
     pub shelves: Shelves,
+    pub readings: Readings,
     /// Runs that saw something new, whose bytes have not been offered to others yet.
     carriers: Vec<RunId>,
     /// How runs came by what matters.
@@ -130,6 +132,7 @@ impl State {
             familiar: Familiar::default(),
             pool: Pool::new(seed),
             shelves: Shelves::default(),
+            readings: Readings::default(),
             carriers: Vec::new(),
             histories: HashSet::new(),
             unmasked: false,
@@ -329,10 +332,10 @@ impl State {
             self.enqueue(node);
         }
         self.release(held);
-        if !self.guide.only_flips() {
-            self.come_near(run);
-        }
+        let mut nearer = !self.guide.only_flips() && self.come_near(run, coverage);
         inserted.is_news |= self.is_new_history(run, &history);
+        nearer |= self.read_gauges(run, [&base, &head])?;
+        inserted.is_news |= nearer;
         if !self.guide.only_flips() {
             let parts = self.parts(&head);
             self.keep_parts(run, &parts);
@@ -341,6 +344,8 @@ impl State {
             self.corpus[run.0 as usize].mended = mended;
             if !differs && (inserted.is_news || mended) && self.entered_change(run) {
                 self.bring_to_light(run, &history);
+            } else if !differs && nearer {
+                self.go_on_from(run, &history);
             }
             if inserted.is_news {
                 self.pool_run(run, self.nearest);
@@ -554,7 +559,8 @@ impl State {
             | Task::Mend { .. }
             | Task::Edit { .. }
             | Task::Vary
-            | Task::Infect { .. } => {}
+            | Task::Infect { .. }
+            | Task::Approach { .. } => {}
             Task::Another { node } => {
                 // The value just seen has its own way now; ask for yet another.
                 self.frontier

@@ -6,6 +6,7 @@
 //! put together at random; what comes of it is run and learnt from like any other.
 
 use crate::frontier::Random;
+use crate::guide::Nearness;
 use crate::manners::Manner;
 use crate::state::State;
 use crate::tree::RunId;
@@ -20,14 +21,19 @@ pub struct Pool {
     /// target from here as near as ever, something else was new.
     tiers: [Tier; 5],
     /// By target: the runs that end nearest to it with the fewest bytes, and how near.
-    near: BTreeMap<usize, (Nearness, Vec<RunId>)>,
+    near: BTreeMap<usize, Near>,
     /// The best rank that led to a target.
     nearest: u32,
     pub random: Random,
 }
 
-/// Goals left, then bytes: the shorter an input, the more room there is for what is still to come.
-type Nearness = (u32, usize);
+/// The runs that came nearest to a target, and how near, with how many bytes: the shorter an input, the more room there
+/// is for what is still to come.
+struct Near {
+    nearness: Nearness,
+    bytes: usize,
+    runs: Vec<RunId>,
+}
 
 /// Runs of the same promise.
 #[derive(Default)]
@@ -70,34 +76,53 @@ impl Pool {
         }
     }
 
-    /// A run ends so near to targets; those that are not among them need not be come near to.
-    fn come_near(&mut self, run: RunId, bytes: usize, targets: &[(usize, Option<u32>)]) {
+    /// A run came so near to targets; those that are not among them need not be come near to. Whether it came nearer
+    /// than all before.
+    fn come_near(
+        &mut self,
+        run: RunId,
+        bytes: usize,
+        targets: &[(usize, Option<Nearness>)],
+    ) -> bool {
         let aimed = |target: &usize| targets.iter().any(|(other, _)| other == target);
         self.near.retain(|target, _| aimed(target));
-        for &(target, left) in targets {
-            let Some(left) = left else {
+        let mut nearer = false;
+        for &(target, nearness) in targets {
+            let Some(nearness) = nearness else {
                 continue;
             };
-            let now = (left, bytes);
-            let (nearest, runs) = self.near.entry(target).or_insert((now, Vec::new()));
-            if now > *nearest {
+            let Some(near) = self.near.get_mut(&target) else {
+                let runs = vec![run];
+                let first = Near {
+                    nearness,
+                    bytes,
+                    runs,
+                };
+                self.near.insert(target, first);
+                continue;
+            };
+            let [now, before] = [(nearness, bytes), (near.nearness, near.bytes)];
+            nearer |= now.0 < before.0;
+            if now > before {
                 continue;
             }
-            if now < *nearest {
-                (*nearest, *runs) = (now, Vec::new());
+            if now < before {
+                (near.nearness, near.bytes) = now;
+                near.runs.clear();
             }
-            if runs.len() == LATEST {
-                runs.remove(0);
+            if near.runs.len() == LATEST {
+                near.runs.remove(0);
             }
-            runs.push(run);
+            near.runs.push(run);
         }
+        nearer
     }
 
     /// Mostly one of the most promising, and among these one of the latest.
     pub fn choose(&mut self) -> Option<RunId> {
         if !self.near.is_empty() && self.random.below(2) == 0 {
             let nth = self.random.below(self.near.len());
-            let (_, runs) = self.near.values().nth(nth)?;
+            let runs = &self.near.values().nth(nth)?.runs;
             return Some(runs[self.random.below(runs.len())]);
         }
         let waiting = self.tiers.iter().filter(|tier| !tier.runs.is_empty());
@@ -130,12 +155,12 @@ const TRIES: usize = 8;
 const CHOSEN_AMONG: usize = 3;
 
 impl State {
-    /// A run may have ended nearer to a target than any before.
-    pub fn come_near(&mut self, run: RunId) {
+    /// Whether a run came nearer to a target than any before.
+    pub fn come_near(&mut self, run: RunId, coverage: [&[u8]; 2]) -> bool {
         let ran = &self.corpus[run.0 as usize];
         let bytes = ran.length();
-        let targets = self.guide.nearness(ran.contexts);
-        self.pool.come_near(run, bytes, &targets);
+        let targets = self.guide.nearness(ran.contexts, coverage);
+        self.pool.come_near(run, bytes, &targets)
     }
 
     /// A run is worth varying. It did something that none had done before, and came so near to
@@ -166,12 +191,24 @@ impl State {
     /// An input that was not run before.
     pub fn variation(&mut self) -> Option<Input> {
         for _ in 0..TRIES {
-            let run = self.pool.choose()?;
-            let varied = match self.pool.random.below(8) {
-                0 => self.insertion(run),
-                1..6 => self.rearranged(run),
+            let near = match self.pool.random.below(2) {
+                0 => self.readings.choose(&mut self.pool.random),
                 _ => None,
             };
+            let varied = match near {
+                Some(run) => (run, self.neighbour(run)),
+                None => {
+                    let run = self.pool.choose()?;
+                    let varied = match self.pool.random.below(8) {
+                        0 => self.with_other_byte(run, true),
+                        1 => self.preceded(run),
+                        2..6 => self.rearranged(run),
+                        _ => None,
+                    };
+                    (run, varied)
+                }
+            };
+            let (run, varied) = varied;
             let varied = varied.unwrap_or_else(|| {
                 let other = RunId(self.pool.random.below(self.corpus.len()) as u32);
                 let input = |run: RunId| &self.corpus[run.0 as usize].input;
@@ -186,27 +223,65 @@ impl State {
 
     /// The input of a run made from parts of others: half of the time of one that ended well, and is short.
     fn rearranged(&mut self, mut run: RunId) -> Option<Input> {
-        let worth = |state: &State, run: RunId| {
-            let ran = &state.corpus[run.0 as usize];
-            (ran.well, Reverse(ran.length()))
-        };
         let others = match self.pool.random.below(2) {
             0 => 0,
             _ => CHOSEN_AMONG,
         };
         for _ in 0..others {
             let other = self.pool.choose()?;
-            if worth(self, other) > worth(self, run) {
+            if self.worth(other) > self.worth(run) {
                 run = other;
             }
         }
         self.put_together(run)
     }
 
-    /// A run's input with a byte more: one that the program would have taken otherwise there, put
-    /// in before what stands there or in front of the byte after it. What follows keeps its
-    /// meaning, while a flip would write over it.
-    fn insertion(&mut self, run: RunId) -> Option<Input> {
+    /// The input of a run with that of another one before it: what it does may rest on what was done before.
+    fn preceded(&mut self, run: RunId) -> Option<Input> {
+        let mut before = self.pool.choose()?;
+        for _ in 0..CHOSEN_AMONG {
+            let other = RunId(self.pool.random.below(self.corpus.len()) as u32);
+            if self.worth(other) > self.worth(before) && self.corpus[other.0 as usize].length() > 0
+            {
+                before = other;
+            }
+        }
+        let mut input = (*self.corpus[run.0 as usize].input).clone();
+        let symbolic = input.streams.iter_mut().enumerate();
+        let mut symbolic: Vec<_> = symbolic.filter(|(_, s)| s.capacity > 0).collect();
+        let nth = self.pool.random.below(symbolic.len());
+        let (at, own) = symbolic.get_mut(nth)?;
+        let before = &self.corpus[before.0 as usize].input.streams.get(*at)?.bytes;
+        let between = self.shelves.choose_between(&mut self.pool.random);
+        let all = [before, between, &own.bytes].concat();
+        if before.is_empty() || all.len() > own.capacity {
+            return None;
+        }
+        own.bytes = all;
+        input.normalise();
+        Some(input)
+    }
+
+    /// What ended well, and is short, is better to be made something from.
+    fn worth(&self, run: RunId) -> (bool, Reverse<usize>) {
+        let ran = &self.corpus[run.0 as usize];
+        (ran.well, Reverse(ran.length()))
+    }
+
+    /// An input that differs from that of a run by little.
+    fn neighbour(&mut self, run: RunId) -> Option<Input> {
+        match self.pool.random.below(6) {
+            0 => self.with_other_byte(run, true),
+            1 | 2 => self.with_other_byte(run, false),
+            3 => self.rearranged(run),
+            _ => None,
+        }
+    }
+
+    /// A run's input with a byte that the program would have taken otherwise there: in place of the one that stands
+    /// there, whatever was decided about it before, or put in before it or in front of the byte after it. What follows
+    /// keeps its meaning then, while a flip would write over it.
+    fn with_other_byte(&mut self, run: RunId, is_more: bool) -> Option<Input> {
         let way = self.tree.way_to(self.corpus[run.0 as usize].end);
         let others = way.flat_map(|(_, decision, taken)| {
             let ways = decision.ways.iter().enumerate();
@@ -218,8 +293,13 @@ impl State {
             return None;
         }
         let goal = tests[self.pool.random.below(tests.len())];
-        let behind = self.pool.random.below(2);
-        self.with_byte(run, goal, behind, 1)
+        match is_more {
+            true => {
+                let behind = self.pool.random.below(2);
+                self.with_byte(run, goal, behind, 1)
+            }
+            false => self.with_byte(run, goal, 0, 0),
+        }
     }
 }
 

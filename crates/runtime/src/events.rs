@@ -204,11 +204,20 @@ fn repeated(block: u32) -> bool {
 /// So many probes of a run are kept: one in a long loop must not fill the log.
 const MOST_PROBES: u64 = 1 << 12;
 static PROBES: AtomicU64 = AtomicU64::new(0);
+/// The same for operands of comparisons, which must not take their place.
+static GAUGES: AtomicU64 = AtomicU64::new(0);
 
 /// A value that rests on a change is about to be used.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __chg_rt_probe(code: u32, label: Label, value: u64) {
     if !state::tracing() {
+        return;
+    }
+    if probe::gauged(code).is_some() {
+        // What is left out says less, but nothing wrong.
+        if GAUGES.fetch_add(1, Ordering::Relaxed) < MOST_PROBES {
+            push(EventKind::Probe, 0, 0, label, code, value);
+        }
         return;
     }
     match PROBES.fetch_add(1, Ordering::Relaxed) {

@@ -78,6 +78,21 @@ pub mod probe {
     pub const fn decides(code: u32) -> bool {
         code & 1 == 1
     }
+
+    const GAUGE: u32 = 1 << 30;
+
+    /// An operand, 0 or 1, of a comparison with a number. These probes say nothing about changes.
+    pub const fn gauge(number: u32, operand: u32) -> u32 {
+        GAUGE | number << 1 | operand
+    }
+
+    /// Which comparison and which operand a probe is about, if it is of that kind.
+    pub const fn gauged(code: u32) -> Option<(u32, u32)> {
+        match code != CUT && code & GAUGE != 0 {
+            true => Some(((code & !GAUGE) >> 1, code & 1)),
+            false => None,
+        }
+    }
 }
 
 /// The range of bits of an [`EventKind::Bits`] event.

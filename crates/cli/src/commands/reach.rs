@@ -79,6 +79,7 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
         choice: settings.guide.clone(),
         complete: false,
         lockstep: None,
+        gauges: &[],
         aim: sites.clone(),
         seed: settings.random_seed,
         deadline: None,

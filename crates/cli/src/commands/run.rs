@@ -298,7 +298,7 @@ impl Job<'_> {
         let Prepared {
             versions,
             compared,
-            lockstep,
+            probed,
         } = prepared;
         let shape = settings.input.shape(versions[1].built.harness)?;
         let (inputs, mut warnings) = load_seeds(settings, &shape)?;
@@ -322,8 +322,7 @@ impl Job<'_> {
             }
         };
         let regions = Arc::new(regions);
-        let mut guidance =
-            guidance::prepare(settings, &versions, compared, lockstep, &mut warnings);
+        let mut guidance = guidance::prepare(settings, &versions, compared, probed, &mut warnings);
         regions.are_unreachable(std::mem::take(&mut guidance.unreachable));
         for version in &versions {
             for missing in &version.built.missing {

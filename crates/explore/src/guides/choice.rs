@@ -9,6 +9,7 @@ pub enum Part {
     Sequences,
     Incremental,
     Correlation,
+    Values,
     /// Rules as published that look at one run only; they lose differences.
     OneRun,
     /// What would be pruned is tried all the same, and counted.
@@ -37,13 +38,14 @@ pub struct Choice {
     pub order: Option<Order>,
 }
 
-const PARTS: [(&str, Part); 6] = [
+const PARTS: [(&str, Part); 7] = [
     ("reach", Part::Reach),
     ("subgoals", Part::Subgoals),
     ("prune", Part::Prune),
     ("csg", Part::Sequences),
     ("incremental", Part::Incremental),
     ("correlation", Part::Correlation),
+    ("values", Part::Values),
 ];
 
 /// Not among `all`: to compare with, and to check.

@@ -5,15 +5,16 @@ use super::chains::Chains;
 use super::choice::{Choice, Part};
 use super::context::{Contexts, Meaning};
 use super::continuation::Continued;
+use super::gauges::Gauge;
 use super::log::{Log, Step};
 use super::partings::Parting;
-use super::plan::{Key, Place, Plan, Situation, UNPLANNED};
+use super::plan::{Key, Place, Plan, Situation};
 use super::prune::Horizon;
 use super::repeats::Repeats;
 use super::situations::Situations;
 use super::target::{Aim, Target};
 use crate::frontier::{Bucket, Random};
-use crate::guide::{Advice, Context, Flip, Guide, Passage, Rule, RunFacts, Sign};
+use crate::guide::{Advice, Context, Flip, Guide, Nearness, Passage, Rule, RunFacts, Sign};
 use crate::merge::Owner;
 use crate::novelty::NEWS;
 use crate::path::TestKind;
@@ -36,6 +37,8 @@ pub struct Tables {
     pub complete: bool,
     /// The traced versions tell what changes leave behind.
     pub probed: bool,
+    /// Comparisons whose operands the traced versions tell.
+    pub gauges: Vec<Gauge>,
     /// Blocks with which functions of head begin and end.
     pub passages: HashMap<u32, Passage>,
 }
@@ -139,6 +142,12 @@ impl Guided {
         sides.retain(|at| aims && choice.order.is_none() && aim(at) == Aim::Side);
         // The others are looked for once a change has run.
         missing.retain(|at| aims && aim(at) == Aim::Change);
+        // What tidies up after exceptions comes after what may be the cause of one.
+        let is_aftermath = |at: &usize| tables.targets[*at].is_aftermath;
+        if choice.order.is_none() && !missing.iter().all(is_aftermath) {
+            let after = missing.extract_if(.., |at| is_aftermath(at));
+            sides.extend(after.collect::<Vec<usize>>());
+        }
         let audits = choice.has(Part::Audit) && tables.complete;
         let prunes = choice.prunes() && tables.complete && !audits;
         let tests = tables.sides.each_ref().map(|side| Tests::new(&side.plan));
@@ -444,6 +453,10 @@ impl Guide for Guided {
         self.tables.probed
     }
 
+    fn gauges(&self) -> &[Gauge] {
+        &self.tables.gauges
+    }
+
     fn is_blind(&self, side: Side, block: u32) -> bool {
         self.tables.sides[side.index()].blind.contains(&block)
     }
@@ -500,19 +513,29 @@ impl Guide for Guided {
         self.blocks_left(contexts)
     }
 
-    fn nearness(&mut self, contexts: [Context; 2]) -> Vec<(usize, Option<u32>)> {
+    fn nearness(
+        &mut self,
+        contexts: [Context; 2],
+        coverage: [&[u8]; 2],
+    ) -> Vec<(usize, Option<Nearness>)> {
         let mut near = Vec::new();
         let aimed: Vec<usize> = self.missing.iter().chain(&self.sides).copied().collect();
         for target in aimed {
             let side = self.tables.targets[target].side;
-            let left = self.situation(target, contexts[side.index()]).left();
-            near.push((target, (left < UNPLANNED).then_some(left)));
+            let goals = self.situation(target, contexts[side.index()]).left();
+            let approach = self.tables.targets[target].approach(coverage);
+            let nearness = approach.map(|decisions| Nearness { decisions, goals });
+            near.push((target, nearness));
         }
         if self.missing.is_empty() {
             let leads = self.leads(contexts);
             for target in self.tables.partings.iter().flatten().map(|p| p.target) {
                 let lead = leads.iter().find(|(leading, _)| *leading == target);
-                near.push((target, lead.map(|(_, left)| *left)));
+                let nearness = lead.map(|(_, goals)| Nearness {
+                    decisions: 0,
+                    goals: *goals,
+                });
+                near.push((target, nearness));
             }
         }
         near

@@ -15,6 +15,7 @@ mod effects;
 mod estimate;
 mod facts;
 mod feeders;
+mod gauges;
 mod guided;
 mod literal;
 mod lockstep;
@@ -34,6 +35,7 @@ mod target;
 mod uses;
 
 pub use choice::{Choice, ChoiceError, Order, Part};
+pub use gauges::{Compared, Gauge};
 pub use guided::Guided;
 pub use lockstep::{Lockstep, Probe};
 pub use log::{Log, Step};

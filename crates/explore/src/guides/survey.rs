@@ -9,12 +9,13 @@ use super::distance::switch_sides;
 use super::effects::effect_blocks;
 use super::facts::{Facts, TooLong, is_over};
 use super::feeders::feeders;
+use super::gauges::Gauge;
 use super::guided::{Guided, SideTable, Tables};
 use super::lockstep::Lockstep;
 use super::modified::Pair;
 use super::partings::Parting;
 use super::passages::passages;
-use super::plan::Plan;
+use super::plan::{Distances, Plan};
 use super::planner::Planner;
 use super::prune::Horizon;
 use super::target::{Aim, Target};
@@ -22,7 +23,7 @@ use super::uses::testing_branches;
 use crate::runner::Side;
 use changeling_analysis::{Graphs, Slicer, without_backtraces};
 use changeling_changes::{Change, ChangeSet};
-use changeling_program::{BlockId, Operation, Program, Site};
+use changeling_program::{BlockId, FunctionId, Operation, Program, Site};
 use changeling_trace::sites::SiteTable;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Instant;
@@ -38,6 +39,8 @@ pub struct Survey<'a> {
     pub complete: bool,
     /// What the traced versions have probes of, if they have.
     pub lockstep: Option<&'a Lockstep>,
+    /// Comparisons whose operands the traced versions tell.
+    pub gauges: &'a [Gauge],
     /// Sites of head that should run, instead of what was changed.
     pub aim: Vec<Site>,
     /// Seed of random orders.
@@ -171,24 +174,20 @@ fn look_at(survey: &Survey<'_>, programs: [&Program; 2], whole: bool) -> Result<
                     side: None,
                 };
                 let spots: Vec<Spot> = blocks.iter().map(spot).collect();
-                targets.push(Target {
-                    node: change.id.0,
-                    side,
-                    goal: planner.target(&spots)?,
-                    blocks: blocks.iter().filter_map(|b| facts.number(*b)).collect(),
-                    aim: Aim::Change,
-                });
+                let goal = planner.target(&spots)?;
+                let numbers = blocks.iter().filter_map(|b| facts.number(*b)).collect();
+                let mut target = Target::new(Aim::Change, side, goal, numbers, spots);
+                target.node = change.id.0;
+                target.is_aftermath = blocks.iter().all(|block| !is_ordinary(program, *block));
+                targets.push(target);
             }
             let sides = changed_sides(facts, &pair, change, side);
             for (spot, number) in sides.into_iter().filter(|_| !grouped) {
                 if targets.len() < MOST_TARGETS {
-                    targets.push(Target {
-                        node: change.id.0,
-                        side,
-                        goal: planner.target(&[spot])?,
-                        blocks: vec![number],
-                        aim: Aim::Side,
-                    });
+                    let goal = planner.target(&[spot])?;
+                    let mut target = Target::new(Aim::Side, side, goal, vec![number], vec![spot]);
+                    target.node = change.id.0;
+                    targets.push(target);
                 }
             }
         }
@@ -200,13 +199,12 @@ fn look_at(survey: &Survey<'_>, programs: [&Program; 2], whole: bool) -> Result<
         for (node, site) in chains.meetings() {
             let block = program.instruction(site).block;
             if targets.len() < MOST_TARGETS && live[program.block(block).function.index()] {
-                targets.push(Target {
-                    node,
-                    side,
-                    goal: planner.target(&[Spot { block, side: None }])?,
-                    blocks: facts.number(block).into_iter().collect(),
-                    aim: Aim::Meeting,
-                });
+                let spot = Spot { block, side: None };
+                let goal = planner.target(&[spot])?;
+                let numbers = facts.number(block).into_iter().collect();
+                let mut target = Target::new(Aim::Meeting, side, goal, numbers, vec![spot]);
+                target.node = node;
+                targets.push(target);
             }
         }
         if parts.has(Part::Subgoals) {
@@ -216,13 +214,10 @@ fn look_at(survey: &Survey<'_>, programs: [&Program; 2], whole: bool) -> Result<
                 .filter_map(|site| pair.partner(side.other(), *site));
             let shown = affected[at].iter().copied().chain(lost).collect();
             for block in effect_blocks(facts, &shown) {
-                targets.push(Target {
-                    node: 0,
-                    side,
-                    goal: planner.target(&[Spot { block, side: None }])?,
-                    blocks: facts.number(block).into_iter().collect(),
-                    aim: Aim::Effect,
-                });
+                let spot = Spot { block, side: None };
+                let goal = planner.target(&[spot])?;
+                let numbers = facts.number(block).into_iter().collect();
+                targets.push(Target::new(Aim::Effect, side, goal, numbers, vec![spot]));
             }
         }
         for branches in &tested {
@@ -233,13 +228,8 @@ fn look_at(survey: &Survey<'_>, programs: [&Program; 2], whole: bool) -> Result<
                     target: targets.len(),
                     tested: planner.tested(branches[at], taken),
                 });
-                targets.push(Target {
-                    node: 0,
-                    side,
-                    goal,
-                    blocks: facts.number_of(spot).into_iter().collect(),
-                    aim: Aim::Parting,
-                });
+                let numbers = facts.number_of(spot).into_iter().collect();
+                targets.push(Target::new(Aim::Parting, side, goal, numbers, vec![spot]));
             }
         }
         if side == Side::Head && !survey.aim.is_empty() {
@@ -257,15 +247,15 @@ fn look_at(survey: &Survey<'_>, programs: [&Program; 2], whole: bool) -> Result<
                     side: None,
                 })
                 .collect();
-            targets.push(Target {
-                node: 0,
-                side,
-                goal: planner.target(&spots)?,
-                blocks: blocks.iter().filter_map(|b| facts.number(*b)).collect(),
-                aim: Aim::Change,
-            });
+            let goal = planner.target(&spots)?;
+            let numbers = blocks.iter().filter_map(|b| facts.number(*b)).collect();
+            targets.push(Target::new(Aim::Change, side, goal, numbers, spots));
         }
         let plan = planner.finish();
+        for target in targets.iter_mut().filter(|target| target.side == side) {
+            let goal = &plan.goals[target.goal.0 as usize];
+            target.approaches = approaches(facts, &target.spots, &goal.distances);
+        }
         let mut meaning = meaning(facts, &pair, side, &chains);
         if parts.has(Part::Subgoals) {
             let blocks = feeders(facts, &pair.all_modified(side)).into_iter();
@@ -337,6 +327,7 @@ fn look_at(survey: &Survey<'_>, programs: [&Program; 2], whole: bool) -> Result<
         partners: partners(&pair),
         complete: survey.complete && pair.is_complete(),
         probed: lockstep.is_some(),
+        gauges: survey.gauges.to_vec(),
         passages,
     };
     Ok(Surveyed {
@@ -357,6 +348,47 @@ fn aims(pair: &Pair<'_>, change: &Change, side: Side) -> Vec<BlockId> {
         Side::Base if head.is_empty() => pair.doing_blocks(change, Side::Base),
         Side::Base => Vec::new(),
     }
+}
+
+/// Whether a block can run without an exception in its function.
+fn is_ordinary(program: &Program, block: BlockId) -> bool {
+    let function = program.function(program.block(block).function);
+    let mut seen: HashSet<BlockId> = function.entry().into_iter().collect();
+    let mut work: Vec<BlockId> = seen.iter().copied().collect();
+    while let Some(next) = work.pop() {
+        let end = program.instruction(program.terminator(next));
+        let thrown = end.call().and_then(|call| call.invoke).map(|i| i.unwind);
+        let followers = program.successors(next).into_iter();
+        let followers = followers.filter(|follower| Some(*follower) != thrown);
+        work.extend(followers.filter(|follower| seen.insert(*follower)));
+    }
+    seen.contains(&block)
+}
+
+/// Blocks that end with a decision on the way to some places, each with how many are left from there, the fewest first.
+/// Only in functions that these places are in or called from: what else decides about them does so from afar.
+fn approaches(facts: &Facts<'_>, spots: &[Spot], distances: &Distances) -> Vec<(u32, u32)> {
+    let program = facts.program;
+    let own = spots.iter().map(|spot| program.block(spot.block).function);
+    let mut around: HashSet<FunctionId> = own.collect();
+    let mut work: Vec<FunctionId> = around.iter().copied().collect();
+    while let Some(function) = work.pop() {
+        let calls = facts.graphs.calls.callers(function);
+        let callers = calls.map(|call| program.function_of(call));
+        work.extend(callers.filter(|caller| around.insert(*caller)));
+    }
+    let branches = distances.branches.iter();
+    let branches = branches.filter(|(site, _)| around.contains(&program.function_of(Site(**site))));
+    let blocks = branches.filter_map(|(site, (distance, _))| {
+        let block = program.instruction(Site(*site)).block;
+        Some((*distance, facts.number(block)?))
+    });
+    let mut blocks: Vec<(u32, u32)> = blocks.collect();
+    blocks.sort_unstable();
+    blocks
+        .into_iter()
+        .map(|(left, block)| (block, left))
+        .collect()
 }
 
 /// Both sides of the branches of a change, each with its coverage byte.

@@ -1,5 +1,6 @@
 //! What a search aims at.
 
+use super::definitions::Spot;
 use super::plan::GoalId;
 use crate::runner::Side;
 
@@ -12,7 +13,36 @@ pub struct Target {
     pub goal: GoalId,
     /// Numbers of the blocks any of which will do.
     pub blocks: Vec<u32>,
+    /// The same places in the program.
+    pub spots: Vec<Spot>,
     pub aim: Aim,
+    /// It runs only after an exception in its function.
+    pub is_aftermath: bool,
+    /// Blocks that end with a decision on the way, each with how many are left from there, the fewest first.
+    pub approaches: Vec<(u32, u32)>,
+}
+
+impl Target {
+    pub fn new(aim: Aim, side: Side, goal: GoalId, blocks: Vec<u32>, spots: Vec<Spot>) -> Target {
+        Target {
+            node: 0,
+            side,
+            goal,
+            blocks,
+            spots,
+            aim,
+            is_aftermath: false,
+            approaches: Vec::new(),
+        }
+    }
+
+    /// How many decisions lie between it and the nearest place that a run came by.
+    pub fn approach(&self, coverage: [&[u8]; 2]) -> Option<u32> {
+        let coverage = coverage[self.side.index()];
+        let ran = |block: u32| coverage.get(block as usize).is_some_and(|byte| *byte != 0);
+        let mut come_by = self.approaches.iter().filter(|(block, _)| ran(*block));
+        come_by.next().map(|(_, left)| *left)
+    }
 }
 
 /// What a target is.
