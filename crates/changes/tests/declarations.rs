@@ -303,3 +303,31 @@ int main(int argc, char **argv) {
     lines.sort_unstable();
     assert_eq!(lines, [(3, 1), (9, 1)]);
 }
+
+/// The line takes from two macros that have another text, and the hint in one of them does nothing.
+#[test]
+fn a_hint_in_a_macro_is_not_named_for_another() {
+    let base = "\
+#include <stdio.h>
+#define likely(x) (__builtin_expect(((x) != 0), 1))
+#define whole(o, i) (*(o) > 9 ? (*(i) = *(o), 1) : 0)
+#define left(x, y) ((x) << (y))
+#define right(x, y) left(x, -(y))
+#define bits(op) { \\
+  int i1; \\
+  if (whole(&argc, &i1)) { \\
+    printf(\"%d\\n\", op(argc, i1)); \\
+  }}
+int main(int argc, char **argv) {
+  bits(right)
+  return 0;
+}
+";
+    let head = base
+        .replacen("(*(o) > 9 ?", "(likely(*(o) > 9) ?", 1)
+        .replacen("-(y)", "3 - (y)", 1);
+    let pair = Pair::new(base, &head);
+    assert_eq!(pair.head_lines(pair.only()), (5, 1));
+    let quiet: Vec<u32> = pair.set.quiet_hunks().map(|hunk| hunk.head.first).collect();
+    assert_eq!(quiet, [3]);
+}
