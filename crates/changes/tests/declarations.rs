@@ -304,6 +304,55 @@ int main(int argc, char **argv) {
     assert_eq!(lines, [(3, 1), (9, 1)]);
 }
 
+/// Where `scale` was, there is `pause` now, and `scale` is where `size` was: the code that reads the one looks like the
+/// code that read the other.
+#[test]
+fn a_field_in_the_place_of_another_is_no_other_code() {
+    let base = "\
+struct state {
+  long debt;
+  unsigned char kind;
+  unsigned char pause;
+  unsigned char scale;
+  unsigned char size;
+};
+int step(struct state *g) {
+  int scale = g->scale * 4 | 1;
+  long debt = g->debt / 8 * scale;
+  long size = g->size <= 62
+    ? (1L << g->size) / 8 * scale
+    : 9000;
+  do {
+    debt -= g->kind;
+  } while (debt > -size);
+  return debt / scale;
+}
+int main(int argc, char **argv) {
+  struct state own = {argc, argc, argc, argc, argc};
+  return step(&own);
+}
+";
+    let head = base.replacen(
+        "  unsigned char pause",
+        "  unsigned char stop;\n  unsigned char pause",
+        1,
+    );
+    let pair = Pair::new(base, &head);
+    let step = pair.head.function_named("step");
+    let own: Vec<_> = pair
+        .set
+        .changes
+        .iter()
+        .filter(|change| change.head.function == step)
+        .collect();
+    let [change] = own[..] else {
+        panic!("one change expected: {own:#?}");
+    };
+    assert_eq!(pair.head_lines(change), (4, 1));
+    assert_eq!(lines_of(&pair.base, &change.base.modified), [9, 11]);
+    assert_eq!(lines_of(&pair.head, &change.head.modified), [10, 12]);
+}
+
 /// The line takes from two macros that have another text, and the hint in one of them does nothing.
 #[test]
 fn a_hint_in_a_macro_is_not_named_for_another() {
