@@ -183,11 +183,14 @@ fn names_of(line: &str) -> Option<Names> {
     (!names.is_empty()).then_some(Names::Words(names))
 }
 
-/// Words that say nothing about what a line is about.
-pub const COMMON: [&str; 30] = [
-    "int", "char", "long", "short", "unsigned", "signed", "void", "const", "static", "struct",
-    "enum", "union", "typedef", "extern", "if", "else", "for", "while", "return", "sizeof", "let",
-    "mut", "pub", "fn", "impl", "use", "include", "class", "public", "size_t",
+/// Words that say nothing about what a line is about: those of the languages, and types that are everywhere.
+pub const COMMON: &[&str] = &[
+    "int", "char", "long", "short", "unsigned", "signed", "float", "double", "bool", "void",
+    "const", "static", "struct", "enum", "union", "typedef", "extern", "if", "else", "for",
+    "while", "return", "sizeof", "let", "mut", "pub", "fn", "impl", "use", "include", "class",
+    "public", "size_t", "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t",
+    "uint32_t", "uint64_t", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64",
+    "i128", "isize", "f32", "f64", "str",
 ];
 
 pub fn words(line: &str) -> impl Iterator<Item = &str> {
@@ -238,6 +241,17 @@ mod tests {
             assert!(matches!(names, Some(Names::Imported(names)) if names.contains(name)));
         }
         assert!(matches!(names_at(&text, 7), Some(Names::Words(names)) if names.contains("SIZE")));
+    }
+
+    #[test]
+    fn types_that_are_everywhere_name_nothing() {
+        let text =
+            lines("const DIGITS: &[u8; 16] = b\"0123456789abcdef\";\nextern double limit;\n");
+        for (line, name) in [(1, "DIGITS"), (2, "limit")] {
+            assert!(
+                matches!(names_at(&text, line), Some(Names::Words(names)) if names == [name.to_owned()].into())
+            );
+        }
     }
 
     #[test]

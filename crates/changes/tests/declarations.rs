@@ -380,3 +380,33 @@ int main(int argc, char **argv) {
     let quiet: Vec<u32> = pair.set.quiet_hunks().map(|hunk| hunk.head.first).collect();
     assert_eq!(quiet, [3]);
 }
+
+/// A line that mentions a type such as `double` has nothing to do with others that do.
+#[test]
+fn types_that_are_everywhere_explain_nothing() {
+    let base = "\
+#include <stdio.h>
+typedef struct {
+  int verbose;
+  int mode;
+} Flags;
+static double chosen(Flags *flags) {
+  return (double)flags->mode;
+}
+int main(int argc, char **argv) {
+  Flags own = {argc, argc + 1};
+  printf(\"%f\\n\", chosen(&own) + own.verbose);
+  return 0;
+}
+";
+    let head = base
+        .replacen("  int mode;", "  int quiet;\n  int mode;", 1)
+        .replacen("{argc, argc", "{argc, 0, argc", 1)
+        .replacen("typedef", "extern double limit;\ntypedef", 1);
+    let pair = Pair::new(base, &head);
+    let changes = pair.set.changes.iter();
+    let chosen = pair.head.function_named("chosen");
+    let own = changes.filter(|change| change.head.function == chosen);
+    let lines: Vec<_> = own.map(|change| pair.head_lines(change)).collect();
+    assert_eq!(lines, [(5, 1)]);
+}
