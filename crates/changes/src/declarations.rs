@@ -144,11 +144,22 @@ fn is_import(text: &[String], at: usize) -> bool {
     let before = text[..at].iter().rev().take(PARAMETERS);
     let open = before.take_while(|line| {
         let line = line.trim();
-        !line.is_empty() && !line.ends_with([';', '}', ']'])
+        let ends = line.is_empty() || line.ends_with([';', '}', ']']);
+        // Around it there may be a module; its own braces are open, too.
+        let around = line.ends_with('{') && keyword(line).is_some_and(|word| word != "use");
+        !ends && !around
     });
     let first = at - open.count();
-    let mut words = words(&text[first]).filter(|word| !["pub", "crate", "super"].contains(word));
-    words.next() == Some("use")
+    keyword(&text[first]) == Some("use")
+}
+
+/// What kind of item of Rust a line begins.
+fn keyword(line: &str) -> Option<&str> {
+    let mut words = words(line).filter(|word| !["pub", "crate", "super", "unsafe"].contains(word));
+    let known = [
+        "use", "mod", "fn", "impl", "trait", "struct", "enum", "extern",
+    ];
+    words.next().filter(|word| known.contains(word))
 }
 
 /// Declarations of more lines are not looked through.
@@ -234,9 +245,17 @@ mod tests {
     #[test]
     fn names_that_are_brought_in() {
         let text = lines(
-            "#[cfg(x)]\nuse fs::File;\npub use io::{\n    Read,\n    Write,\n};\nstatic SIZE: u8 = 1;\n",
+            "#[cfg(x)]\nuse fs::File;\npub use io::{\n    Read,\n    Write,\n};\nstatic SIZE: u8 = 1;\n\
+             mod test {\n    use super::{first, second};\n}\n",
         );
-        for (line, name) in [(2, "File"), (3, "io"), (4, "Read"), (5, "Write")] {
+        let names = [
+            (2, "File"),
+            (3, "io"),
+            (4, "Read"),
+            (5, "Write"),
+            (9, "first"),
+        ];
+        for (line, name) in names {
             let names = names_at(&text, line);
             assert!(matches!(names, Some(Names::Imported(names)) if names.contains(name)));
         }
