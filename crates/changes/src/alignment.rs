@@ -3,11 +3,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use changeling_program::{BlockId, FunctionId, Instruction, Operation, Program, Site, Value};
+use changeling_program::{
+    BlockId, FunctionId, Instruction, Operation, Place, Program, Site, Value,
+};
 
-use crate::keys::{Body, Keys};
+use crate::keys::{Body, Keys, hash};
 use crate::libraries::Apart;
 use crate::sequence::matching;
+use crate::source::{Text, Which};
 
 /// A difference between matched functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,17 +49,61 @@ pub fn align(
     head: &Keys<'_>,
     functions: (FunctionId, FunctionId),
     apart: &Apart,
+    text: &Text,
 ) -> Alignment {
-    let mut aligner = Aligner::new(base, head, functions, apart);
-    aligner.pair_sequences();
-    aligner.pair_operands();
+    let (aligner, edits) = aligned((base, head), functions, apart, text);
     let mut pairs: Vec<(Site, Site)> = aligner.pairs().collect();
     pairs.sort_unstable();
-    Alignment {
-        edits: aligner.edits(),
-        pairs,
+    Alignment { edits, pairs }
+}
+
+/// By the code alone, or by the lines first if less has changed then. In another place there may be code that looks
+/// more alike (where a field moved in its structure, another one is in its place), but then what uses it differs; and
+/// lines may be the same by chance.
+fn aligned<'a, 'p>(
+    (base, head): (&'a Keys<'p>, &'a Keys<'p>),
+    functions: (FunctionId, FunctionId),
+    apart: &'a Apart,
+    text: &Text,
+) -> (Aligner<'a, 'p>, Vec<(Edit, u32)>) {
+    let mut plain = Aligner::new(base, head, functions, apart);
+    plain.pair_sequences();
+    plain.pair_operands();
+    let edits = plain.edits(&plain.block_map());
+    if edits.is_empty() {
+        return (plain, edits);
+    }
+    let mut by_line = Aligner::new(base, head, functions, apart);
+    by_line.pair_lines(text);
+    by_line.pair_sequences();
+    by_line.pair_operands();
+    let fewer = by_line.edits(&by_line.block_map());
+    match fewer.len() < edits.len() {
+        true => (by_line, fewer),
+        false => (plain, edits),
     }
 }
+
+/// Which blocks of two functions correspond, one to one. The `candidates` do so, too, if a jump to one and one to the
+/// other were no change.
+pub fn align_blocks(
+    (base, head): (&Keys<'_>, &Keys<'_>),
+    functions: (FunctionId, FunctionId),
+    candidates: &[(BlockId, BlockId)],
+    text: &Text,
+) -> Vec<(BlockId, BlockId)> {
+    let apart = Apart::default();
+    let (aligner, _) = aligned((base, head), functions, &apart, text);
+    let blocks = aligner.block_map();
+    let sure = blocks.to_head.iter().map(|(&base, &head)| (base, head));
+    let further = candidates.iter().copied();
+    let further = further.filter(|&(base, head)| aligner.same_target(base, head, &blocks));
+    sure.chain(further).collect()
+}
+
+/// What instructions are compared by, the most telling first.
+const DEPTHS: [fn(&Body) -> &Vec<u64>; 3] =
+    [|body| &body.deep, |body| &body.shape, |body| &body.kind];
 
 struct Aligner<'a, 'p> {
     base: Version<'a, 'p>,
@@ -143,24 +190,57 @@ impl<'a, 'p> Aligner<'a, 'p> {
         }
     }
 
+    /// What stands at lines that both versions have.
+    fn pair_lines(&mut self, text: &Text) {
+        let of = |version: &Version<'_, '_>, which: Which| -> Vec<Option<Place>> {
+            let program = version.keys.program;
+            let places = (0..version.len()).map(|at| program.place(version.site(at)));
+            let common = places.map(|place| match which {
+                Which::Base => text.unchanged(place?),
+                Which::Head => Some(text.canonical(which, place?)),
+            });
+            common.collect()
+        };
+        let left = of(&self.base, Which::Base);
+        let right = of(&self.head, Which::Head);
+        let known: HashSet<Place> = left.iter().flatten().copied().collect();
+        if known.is_empty() {
+            return;
+        }
+        let keys = |own: &[u64], lines: &[Option<Place>], which: &str| -> Vec<u64> {
+            let lines = lines
+                .iter()
+                .map(|line| line.filter(|line| known.contains(line)));
+            let keys = own.iter().zip(lines).enumerate();
+            let keys = keys.map(|(at, (key, line))| match line {
+                Some(line) => hash(&(key, line)),
+                // Alike to nothing.
+                None => hash(&(which, at)),
+            });
+            keys.collect()
+        };
+        for depth in DEPTHS {
+            let base = keys(depth(&self.base.body), &left, "base");
+            let head = keys(depth(&self.head.body), &right, "head");
+            for (i, j) in self.gaps(&base, &head) {
+                self.link(i, j);
+            }
+        }
+    }
+
     /// Whole expressions first, then single instructions between them, then
     /// mere kinds between those.
     fn pair_sequences(&mut self) {
-        for (i, j) in matching(&self.base.body.deep, &self.head.body.deep) {
-            self.link(i, j);
-        }
-        let shapes = self.gaps(|body| &body.shape);
-        for (i, j) in shapes {
-            self.link(i, j);
-        }
-        let kinds = self.gaps(|body| &body.kind);
-        for (i, j) in kinds {
-            self.link(i, j);
+        for depth in DEPTHS {
+            let pairs = self.gaps(depth(&self.base.body), depth(&self.head.body));
+            for (i, j) in pairs {
+                self.link(i, j);
+            }
         }
     }
 
     /// Matches of the unmatched stretches between neighbouring pairs.
-    fn gaps(&self, key: impl Fn(&Body) -> &Vec<u64>) -> Vec<(usize, usize)> {
+    fn gaps(&self, base: &[u64], head: &[u64]) -> Vec<(usize, usize)> {
         let mut found = Vec::new();
         let (mut i, mut j) = (0, 0);
         let ends = self
@@ -171,8 +251,7 @@ impl<'a, 'p> Aligner<'a, 'p> {
         let ends: Vec<_> = ends.chain([(self.base.len(), self.head.len())]).collect();
         for (next_i, next_j) in ends {
             if next_i > i && next_j > j {
-                let a = &key(&self.base.body)[i..next_i];
-                let b = &key(&self.head.body)[j..next_j];
+                let (a, b) = (&base[i..next_i], &head[j..next_j]);
                 found.extend(matching(a, b).into_iter().map(|(x, y)| (i + x, j + y)));
             }
             (i, j) = (next_i + 1, next_j + 1);
@@ -212,8 +291,7 @@ impl<'a, 'p> Aligner<'a, 'p> {
         }
     }
 
-    fn edits(&self) -> Vec<(Edit, u32)> {
-        let blocks = self.block_map();
+    fn edits(&self, blocks: &BlockMap) -> Vec<(Edit, u32)> {
         let mut edits = Vec::new();
         let mut unchanged = 0;
         let mut deleted_from = 0;
@@ -224,7 +302,7 @@ impl<'a, 'p> Aligner<'a, 'p> {
                         self.push_deleted(deleted_from..i, unchanged, &mut edits);
                         deleted_from = i + 1;
                     }
-                    if self.head.body.idle[j] || self.is_same(i, j, &blocks) {
+                    if self.head.body.idle[j] || self.is_same(i, j, blocks) {
                         unchanged += 1;
                     } else {
                         let edit = Edit::Modified(self.base.site(i), self.head.site(j));
@@ -317,17 +395,21 @@ impl<'a, 'p> Aligner<'a, 'p> {
     /// the other version has elsewhere was only split off.
     fn same_targets(&self, a: &Instruction, b: &Instruction, blocks: &BlockMap) -> bool {
         let (left, right) = (self.base.keys.targets(a), self.head.keys.targets(b));
-        let same = |x: &BlockId, y: &BlockId| match blocks.to_head.get(x) {
-            Some(partner) if partner == y => true,
-            Some(_) if blocks.in_head.contains(y) => false,
-            Some(_) => self.to_base[self.head.start(*y)].is_none(),
-            None if blocks.in_head.contains(y) => {
-                let partner = self.to_head[self.base.start(*x)];
-                partner.is_none_or(|partner| partner == self.head.start(*y))
+        let same = |(&x, &y): (&BlockId, &BlockId)| self.same_target(x, y, blocks);
+        left.len() == right.len() && left.iter().zip(&right).all(same)
+    }
+
+    fn same_target(&self, x: BlockId, y: BlockId, blocks: &BlockMap) -> bool {
+        match blocks.to_head.get(&x) {
+            Some(&partner) if partner == y => true,
+            Some(_) if blocks.in_head.contains(&y) => false,
+            Some(_) => self.to_base[self.head.start(y)].is_none(),
+            None if blocks.in_head.contains(&y) => {
+                let partner = self.to_head[self.base.start(x)];
+                partner.is_none_or(|partner| partner == self.head.start(y))
             }
             None => true,
-        };
-        left.len() == right.len() && left.iter().zip(&right).all(|(x, y)| same(x, y))
+        }
     }
 
     /// Only for what does not depend on memory or the way taken.
@@ -388,6 +470,7 @@ impl<'a, 'p> Aligner<'a, 'p> {
     }
 }
 
+/// Blocks that correspond, one to one.
 #[derive(Default)]
 struct BlockMap {
     to_head: HashMap<BlockId, BlockId>,

@@ -8,8 +8,9 @@ use crate::alignment::align;
 use crate::functions::{Match, match_functions, match_instances};
 use crate::globals::{GlobalChange, changed_globals};
 use crate::grouping::{Pair, changes, lines};
-use crate::keys::Keys;
+use crate::keys::{Keys, Names};
 use crate::kinship::are_versions_of_one;
+use crate::labels::labels;
 use crate::libraries::{Apart, Libraries, is_closed};
 use crate::source::{Text, Which};
 use crate::{
@@ -20,19 +21,30 @@ use crate::{
 pub fn compare(base: &Program, head: &Program, sources: &Sources) -> ChangeSet {
     let libraries = Libraries::new(base, head, sources);
     let mut matches = match_functions(base, head, &libraries);
-    let mut keys = named_keys(base, head, &matches);
+    let mut names = names(base, head, &matches);
+    let mut keys = (Keys::new(base, &names.0), Keys::new(head, &names.1));
     for _ in 0..NESTED {
         let more = match_instances((&keys.0, &keys.1), &matches, &libraries);
         if more.is_empty() {
             break;
         }
         matches.extend(more);
-        keys = named_keys(base, head, &matches);
+        names = self::names(base, head, &matches);
+        keys = (Keys::new(base, &names.0), Keys::new(head, &names.1));
     }
     matches.sort_by_key(|pair| pair.base);
-    let (base_keys, head_keys) = keys;
     let text = Text::new(base, head, sources, &matches);
-    let apart = apart(&base_keys, &head_keys, &matches, (&libraries, sources));
+    (names.0.labels, names.1.labels) = labels((&keys.0, &keys.1), &matches, &text);
+    if !names.0.labels.is_empty() || !names.1.labels.is_empty() {
+        keys = (Keys::new(base, &names.0), Keys::new(head, &names.1));
+    }
+    let (base_keys, head_keys) = keys;
+    let apart = apart(
+        (&base_keys, &head_keys),
+        &matches,
+        &libraries,
+        (sources, &text),
+    );
     let is_closed = |pair: &Match| is_closed_pair((base, head), pair, &libraries);
     let mut set = ChangeSet {
         format: ChangeSet::FORMAT,
@@ -47,7 +59,7 @@ pub fn compare(base: &Program, head: &Program, sources: &Sources) -> ChangeSet {
             base.function(pair.base).is_defined() && head.function(pair.head).is_defined();
         let mut unchanged = true;
         if defined {
-            let alignment = align(&base_keys, &head_keys, functions, &apart);
+            let alignment = align(&base_keys, &head_keys, functions, &apart, &text);
             for &(left, right) in &alignment.pairs {
                 set.sites.insert(left, right);
             }
@@ -112,11 +124,6 @@ pub fn compare(base: &Program, head: &Program, sources: &Sources) -> ChangeSet {
 /// another name.
 const NESTED: usize = 6;
 
-fn named_keys<'p>(base: &'p Program, head: &'p Program, matches: &[Match]) -> (Keys<'p>, Keys<'p>) {
-    let (base_names, head_names) = names(base, head, matches);
-    (Keys::new(base, &base_names), Keys::new(head, &head_names))
-}
-
 /// By place in head's source, then in its code.
 fn order(change: &Change) -> (Option<(u32, u32)>, Option<Site>, Option<Site>) {
     let place = change.head.lines.map(|lines| (lines.file.0, lines.first));
@@ -126,10 +133,10 @@ fn order(change: &Change) -> (Option<(u32, u32)>, Option<Site>, Option<Site>) {
 
 /// Functions of libraries whose code differs, though nothing of it is in a source of the versions.
 fn apart(
-    base: &Keys<'_>,
-    head: &Keys<'_>,
+    (base, head): (&Keys<'_>, &Keys<'_>),
     matches: &[Match],
-    (libraries, sources): (&Libraries, &Sources),
+    libraries: &Libraries,
+    (sources, text): (&Sources, &Text),
 ) -> Apart {
     let of_library = |id| libraries.has(Which::Base, id);
     let none = Apart::default();
@@ -141,7 +148,7 @@ fn apart(
         if !defined || !of_both || closed {
             return false;
         }
-        let edits = align(base, head, (pair.base, pair.head), &none).edits;
+        let edits = align(base, head, (pair.base, pair.head), &none, text).edits;
         let own = |site: Option<Site>, program: &Program, texts: &HashMap<FileId, String>| {
             let place = site.and_then(|site| program.place(site));
             place.is_some_and(|place| texts.contains_key(&place.file))
@@ -169,11 +176,7 @@ fn is_closed_pair(programs: (&Program, &Program), pair: &Match, libraries: &Libr
 }
 
 /// Matched functions go by one name in both versions, others by none that the other version has.
-fn names(
-    base: &Program,
-    head: &Program,
-    matches: &[Match],
-) -> (HashMap<FunctionId, String>, HashMap<FunctionId, String>) {
+fn names(base: &Program, head: &Program, matches: &[Match]) -> (Names, Names) {
     let alone = |program: &Program, version: &str| -> HashMap<FunctionId, String> {
         let all = program.function_ids();
         all.map(|id| (id, format!("\0{version} {}", id.index())))
@@ -184,7 +187,11 @@ fn names(
         base.insert(pair.base, format!("\0pair {n}"));
         head.insert(pair.head, format!("\0pair {n}"));
     }
-    (base, head)
+    let of = |functions: HashMap<FunctionId, String>| Names {
+        functions,
+        ..Names::default()
+    };
+    (of(base), of(head))
 }
 
 fn unmatched(program: &Program, matched: impl Iterator<Item = FunctionId>) -> Vec<FunctionId> {

@@ -144,11 +144,22 @@ fn is_import(text: &[String], at: usize) -> bool {
     let before = text[..at].iter().rev().take(PARAMETERS);
     let open = before.take_while(|line| {
         let line = line.trim();
-        !line.is_empty() && !line.ends_with([';', '}', ']'])
+        let ends = line.is_empty() || line.ends_with([';', '}', ']']);
+        // Around it there may be a module; its own braces are open, too.
+        let around = line.ends_with('{') && keyword(line).is_some_and(|word| word != "use");
+        !ends && !around
     });
     let first = at - open.count();
-    let mut words = words(&text[first]).filter(|word| !["pub", "crate", "super"].contains(word));
-    words.next() == Some("use")
+    keyword(&text[first]) == Some("use")
+}
+
+/// What kind of item of Rust a line begins.
+fn keyword(line: &str) -> Option<&str> {
+    let mut words = words(line).filter(|word| !["pub", "crate", "super", "unsafe"].contains(word));
+    let known = [
+        "use", "mod", "fn", "impl", "trait", "struct", "enum", "extern",
+    ];
+    words.next().filter(|word| known.contains(word))
 }
 
 /// Declarations of more lines are not looked through.
@@ -183,11 +194,14 @@ fn names_of(line: &str) -> Option<Names> {
     (!names.is_empty()).then_some(Names::Words(names))
 }
 
-/// Words that say nothing about what a line is about.
-pub const COMMON: [&str; 30] = [
-    "int", "char", "long", "short", "unsigned", "signed", "void", "const", "static", "struct",
-    "enum", "union", "typedef", "extern", "if", "else", "for", "while", "return", "sizeof", "let",
-    "mut", "pub", "fn", "impl", "use", "include", "class", "public", "size_t",
+/// Words that say nothing about what a line is about: those of the languages, and types that are everywhere.
+pub const COMMON: &[&str] = &[
+    "int", "char", "long", "short", "unsigned", "signed", "float", "double", "bool", "void",
+    "const", "static", "struct", "enum", "union", "typedef", "extern", "if", "else", "for",
+    "while", "return", "sizeof", "let", "mut", "pub", "fn", "impl", "use", "include", "class",
+    "public", "size_t", "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t",
+    "uint32_t", "uint64_t", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64",
+    "i128", "isize", "f32", "f64", "str",
 ];
 
 pub fn words(line: &str) -> impl Iterator<Item = &str> {
@@ -231,13 +245,32 @@ mod tests {
     #[test]
     fn names_that_are_brought_in() {
         let text = lines(
-            "#[cfg(x)]\nuse fs::File;\npub use io::{\n    Read,\n    Write,\n};\nstatic SIZE: u8 = 1;\n",
+            "#[cfg(x)]\nuse fs::File;\npub use io::{\n    Read,\n    Write,\n};\nstatic SIZE: u8 = 1;\n\
+             mod test {\n    use super::{first, second};\n}\n",
         );
-        for (line, name) in [(2, "File"), (3, "io"), (4, "Read"), (5, "Write")] {
+        let names = [
+            (2, "File"),
+            (3, "io"),
+            (4, "Read"),
+            (5, "Write"),
+            (9, "first"),
+        ];
+        for (line, name) in names {
             let names = names_at(&text, line);
             assert!(matches!(names, Some(Names::Imported(names)) if names.contains(name)));
         }
         assert!(matches!(names_at(&text, 7), Some(Names::Words(names)) if names.contains("SIZE")));
+    }
+
+    #[test]
+    fn types_that_are_everywhere_name_nothing() {
+        let text =
+            lines("const DIGITS: &[u8; 16] = b\"0123456789abcdef\";\nextern double limit;\n");
+        for (line, name) in [(1, "DIGITS"), (2, "limit")] {
+            assert!(
+                matches!(names_at(&text, line), Some(Names::Words(names)) if names == [name.to_owned()].into())
+            );
+        }
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! Which functions of the two versions correspond: by name and signature, then
 //! by name, then by similarity of their bodies.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use changeling_program::{Callee, FunctionId, Program};
 
 use crate::Reason;
-use crate::keys::{Keys, function_name, hash};
+use crate::keys::{Keys, Names, function_name, hash};
 use crate::kinship::is_in_rust;
 use crate::libraries::Libraries;
 use crate::source::Which;
@@ -26,7 +26,7 @@ pub struct Match {
 
 /// Also declared functions are matched, so that calls of them correspond.
 pub fn match_functions(base: &Program, head: &Program, libraries: &Libraries) -> Vec<Match> {
-    let none = HashMap::new();
+    let none = Names::default();
     let base = Version::new(Keys::new(base, &none), |id| libraries.has(Which::Base, id));
     let head = Version::new(Keys::new(head, &none), |id| libraries.has(Which::Head, id));
     let mut matcher = Matcher {

@@ -61,7 +61,8 @@ pub fn changed_globals(base: &Keys<'_>, head: &Keys<'_>) -> Vec<GlobalChange> {
         .collect()
 }
 
-fn by_name(program: &Program) -> BTreeMap<String, Vec<GlobalId>> {
+/// Variables that have contents and a name.
+pub fn by_name(program: &Program) -> BTreeMap<String, Vec<GlobalId>> {
     let mut names: BTreeMap<String, Vec<GlobalId>> = BTreeMap::new();
     for (index, global) in program.globals.iter().enumerate() {
         if is_nameless(global) || global.initialiser.is_none() {

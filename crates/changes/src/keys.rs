@@ -16,25 +16,35 @@ const ASSERTED_AT: [usize; 2] = [1, 2];
 /// How deep the contents of nameless constants are looked at.
 const CONTENT_DEPTH: u32 = 4;
 
+/// What things go by: matched functions of the two versions must get the same name, and so must blocks
+/// that correspond, of those whose address is taken. Functions without one go by their own name, blocks by that of
+/// their function alone.
+#[derive(Default)]
+pub struct Names {
+    pub functions: HashMap<FunctionId, String>,
+    pub labels: HashMap<BlockId, String>,
+}
+
 pub struct Keys<'p> {
     pub program: &'p Program,
     types: Vec<u64>,
     constants: Vec<u64>,
     globals: Vec<u64>,
     functions: Vec<u64>,
+    labels: HashMap<BlockId, u64>,
     joints: Joints,
 }
 
 impl<'p> Keys<'p> {
-    /// `renamed` gives functions another name to go by: matched functions of
-    /// the two versions must get the same.
-    pub fn new(program: &'p Program, renamed: &HashMap<FunctionId, String>) -> Keys<'p> {
+    pub fn new(program: &'p Program, names: &Names) -> Keys<'p> {
+        let labels = names.labels.iter();
         let mut keys = Keys {
             program,
             types: Vec::with_capacity(program.types.len()),
             constants: Vec::new(),
             globals: Vec::new(),
             functions: Vec::new(),
+            labels: labels.map(|(&block, name)| (block, hash(name))).collect(),
             joints: Joints::new(program),
         };
         // Parts of a type have lower numbers than the type.
@@ -44,7 +54,7 @@ impl<'p> Keys<'p> {
         }
         keys.functions = program
             .function_ids()
-            .map(|id| match renamed.get(&id) {
+            .map(|id| match names.functions.get(&id) {
                 Some(name) => hash(&("function", name)),
                 None => hash(&("function", function_name(program, id))),
             })
@@ -145,12 +155,8 @@ impl<'p> Keys<'p> {
                 hash(&("expression", ty(t), operation, operands))
             }
             Constant::BlockAddress { function, block } => {
-                let first = self.program.function(*function).first_block.0;
-                hash(&(
-                    "label",
-                    self.functions[function.index()],
-                    block.0.wrapping_sub(first),
-                ))
+                let name = self.labels.get(block);
+                hash(&("label", self.functions[function.index()], name))
             }
             Constant::Opaque { ty: t, text } => hash(&("opaque", ty(t), without_numbers(text))),
         }

@@ -19,6 +19,7 @@ mod hints;
 mod joints;
 mod keys;
 mod kinship;
+mod labels;
 mod libraries;
 mod macros;
 pub mod quiet;

@@ -10,7 +10,15 @@ use crate::quiet::tokens;
 #[derive(Default)]
 pub struct Macros {
     definitions: HashMap<String, HashSet<Vec<String>>>,
+    /// Those that only tell the optimiser something about what they are given, such as `likely`.
+    hints: HashSet<String>,
 }
+
+/// What hints are made of.
+const EXPECT: &str = "__builtin_expect";
+
+/// Hints that are made of hints are looked through so far.
+const NESTED: usize = 8;
 
 impl Macros {
     /// `texts`: the lines of files without their comments.
@@ -35,13 +43,40 @@ impl Macros {
                 }
             }
         }
+        macros.find_hints();
         macros
     }
 
-    /// Whether the name means something else in the other version, whatever the conditions.
+    fn find_hints(&mut self) {
+        for _ in 0..NESTED {
+            let all = self.definitions.iter();
+            let own = all.filter(|(_, known)| known.iter().any(|body| self.is_hint(body)));
+            let found: HashSet<String> = own.map(|(name, _)| name.clone()).collect();
+            if found == self.hints {
+                break;
+            }
+            self.hints = found;
+        }
+    }
+
+    /// Whether a macro hands on what it is given, with a hint.
+    fn is_hint(&self, body: &[String]) -> bool {
+        let list = body.iter().take_while(|token| *token != ")").count();
+        let (parameters, rest) = body.split_at(list);
+        let words: Vec<&str> = rest.iter().flat_map(|token| words(token)).collect();
+        let hints = |word: &str| word == EXPECT || self.hints.contains(word);
+        let known = |word: &str| hints(word) || parameters.iter().any(|own| own == word);
+        words.iter().any(|word| hints(word)) && words.iter().all(|word| known(word))
+    }
+
+    /// Whether the name means something else in the other version, whatever the conditions. A hint means nothing.
     pub fn is_replaced(&self, other: &Macros, name: &str) -> bool {
+        let plain = |known: &HashSet<Vec<String>>| -> HashSet<Vec<String>> {
+            let hints = |word: &str| self.hints.contains(word) || other.hints.contains(word);
+            known.iter().map(|body| without(body, hints)).collect()
+        };
         match (self.definitions.get(name), other.definitions.get(name)) {
-            (Some(own), Some(others)) => own.is_disjoint(others),
+            (Some(own), Some(others)) => plain(own).is_disjoint(&plain(others)),
             _ => false,
         }
     }
@@ -55,6 +90,33 @@ impl Macros {
             .filter(|token| !token.starts_with('"'));
         tokens.flat_map(|token| words(token))
     }
+}
+
+/// The tokens without words and the parentheses around what they are given.
+fn without(body: &[String], word: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut left = Vec::new();
+    // For each open parenthesis, whether it stays.
+    let mut open = Vec::new();
+    let mut tokens = body.iter().peekable();
+    while let Some(token) = tokens.next() {
+        let stays = match token.as_str() {
+            "(" => {
+                open.push(true);
+                true
+            }
+            ")" => open.pop().unwrap_or(true),
+            own if word(own) && tokens.peek().is_some_and(|next| *next == "(") => {
+                tokens.next();
+                open.push(false);
+                false
+            }
+            _ => true,
+        };
+        if stays {
+            left.push(token.clone());
+        }
+    }
+    left
 }
 
 /// What a line defines, from the name on.
@@ -87,5 +149,23 @@ mod tests {
         let words: HashSet<&str> = old.words("START").collect();
         assert_eq!(words, ["s", "start_", "VERSION"].into());
         assert_eq!(new.words("VERSION").count(), 0);
+    }
+
+    #[test]
+    fn a_hint_replaces_nothing() {
+        let hints =
+            "#define likely(x) (__builtin_expect(((x) != 0), 1))\n#define l_likely(x) likely(x)\n";
+        let old = macros(
+            "#define whole(o) (is(o) ? get(o) : 0)\n#define both(a, b) (a && b)\n#define negated(a) no(a)\n#define check(c) ((c) || fail())\n",
+        );
+        let new = macros(&format!(
+            "{hints}#define whole(o) (l_likely(is(o)) ? get(o) : 0)\n#define both(a, b) (likely(a) || b)\n#define negated(a) likely(no(!a))\n#define check(c) (likely(c) || fail())\n"
+        ));
+        let replaced = |name: &str| (old.is_replaced(&new, name), new.is_replaced(&old, name));
+        assert_eq!(replaced("whole"), (false, false));
+        assert_eq!(replaced("both"), (true, true));
+        assert_eq!(replaced("negated"), (true, true));
+        // Other parentheses are another text.
+        assert_eq!(replaced("check"), (true, true));
     }
 }

@@ -12,7 +12,7 @@ use crate::quiet::tokens;
 use crate::records::{Record, record_around};
 use crate::sequence::matching;
 use crate::statements::{STATEMENT, assigns, ends_statement};
-use crate::versions::{Version, differences, pair_files, without};
+use crate::versions::{Version, differences, in_common, pair_files, without};
 use crate::{Hunk, HunkId, Lines};
 
 /// Contents of source files, by each program's own file numbers. Files may be
@@ -30,6 +30,8 @@ pub struct Text {
     head: Version,
     /// The files that were compared.
     compared: [HashSet<FileId>; 2],
+    /// Lines of base that head has, too, and where.
+    unchanged: HashMap<Place, Place>,
     /// Names that changed lines outside of functions define or mention.
     names: Vec<(HunkId, Names)>,
     /// Structures that changed lines are part of.
@@ -49,6 +51,7 @@ impl Text {
             base: Version::new(base, &sources.base),
             head: Version::new(head, &sources.head),
             compared: Default::default(),
+            unchanged: HashMap::new(),
             names: Vec::new(),
             records: Vec::new(),
         };
@@ -58,14 +61,18 @@ impl Text {
             text.compared[0].insert(left);
             text.compared[1].insert(right);
             let whole = (text.base.whole(left), text.head.whole(right));
-            for (base, head) in text.differences(whole) {
+            let differences = text.differences(whole);
+            text.add_unchanged(whole, &differences);
+            for (base, head) in differences {
                 for (base, head) in without(base, head, &moved) {
                     text.add(&text.split(base, head));
                 }
             }
         }
         for pair in moved {
-            for (base, head) in text.differences(pair) {
+            let differences = text.differences(pair);
+            text.add_unchanged(pair, &differences);
+            for (base, head) in differences {
                 text.add(&text.split(base, head));
             }
         }
@@ -78,6 +85,22 @@ impl Text {
             (base, &self.base.lines[&base.file]),
             (head, &self.head.lines[&head.file]),
         )
+    }
+
+    fn add_unchanged(&mut self, whole: (Lines, Lines), differences: &[(Lines, Lines)]) {
+        let at = |lines: Lines, line: u32| Place {
+            file: lines.file,
+            line,
+        };
+        let pairs = in_common(whole, differences).into_iter();
+        let pairs = pairs.map(|(base, head)| (at(whole.0, base), at(whole.1, head)));
+        self.unchanged.extend(pairs);
+    }
+
+    /// The line of head that a line of base is in common with.
+    pub fn unchanged(&self, place: Place) -> Option<Place> {
+        let place = self.canonical(Which::Base, place);
+        self.unchanged.get(&place).copied()
     }
 
     /// Functions that were changed and are in files now that do not correspond: what stands around them says

@@ -167,6 +167,22 @@ pub fn differences(
     hunks
 }
 
+/// The lines between differences: what base and head have in common, by number.
+pub fn in_common((base, head): (Lines, Lines), differences: &[(Lines, Lines)]) -> Vec<(u32, u32)> {
+    let mut pairs = Vec::new();
+    let (mut left, mut right) = (base.first, head.first);
+    let end = |lines: Lines| lines.first + lines.count;
+    let starts = differences.iter().map(|(base, _)| base.first);
+    let ends = differences
+        .iter()
+        .map(|&(base, head)| (end(base), end(head)));
+    for (start, next) in starts.chain([end(base)]).zip(ends.chain([(0, 0)])) {
+        pairs.extend((left..start).zip(right..));
+        (left, right) = next;
+    }
+    pairs
+}
+
 /// What is left of a difference without the lines that were compared with others.
 pub fn without(base: Lines, head: Lines, elsewhere: &[(Lines, Lines)]) -> Vec<(Lines, Lines)> {
     let left = rest(base, elsewhere.iter().map(|pair| pair.0));
@@ -213,6 +229,22 @@ mod tests {
     fn lines(file: usize, first: u32, count: u32) -> Lines {
         let file = FileId::new(file);
         Lines { file, first, count }
+    }
+
+    #[test]
+    fn lines_in_common() {
+        let (base, head) = (lines(0, 10, 5), lines(1, 20, 6));
+        let all: Vec<(u32, u32)> = (10..15).zip(20..).collect();
+        assert_eq!(in_common((base, lines(1, 20, 5)), &[]), all);
+        let differences = [
+            (lines(0, 11, 1), lines(1, 21, 0)),
+            (lines(0, 13, 0), lines(1, 22, 2)),
+        ];
+        assert_eq!(
+            in_common((base, head), &differences),
+            [(10, 20), (12, 21), (13, 24), (14, 25)]
+        );
+        assert_eq!(in_common((base, head), &[(base, head)]), []);
     }
 
     #[test]

@@ -120,3 +120,49 @@ fn run(command: &mut Command) {
         String::from_utf8_lossy(&output.stderr)
     );
 }
+
+/// A program that changes are made in.
+#[allow(dead_code, reason = "not every test file asks")]
+pub const BASE: &str = "\
+#include <stdio.h>
+#include <string.h>
+#define LIMIT 10
+struct item { int id; int weight; };
+static int table[4] = {
+  1, 2,
+  3, 4
+};
+static int clamp(int value) {
+  if (value > LIMIT)
+    return LIMIT;
+  return value;
+}
+static int total(struct item *items, int count) {
+  int sum = 0;
+  for (int i = 0; i < count; i++) {
+    int weight = items[i].weight;
+    if (weight < 0)
+      continue;
+    sum += clamp(weight) * table[i & 3];
+  }
+  return sum;
+}
+int main(int argc, char **argv) {
+  struct item items[3] = {{1, 2}, {3, argc}, {5, 6}};
+  int mode = 1;
+  if (argc > 2)
+    mode = 4;
+  else
+    puts(\"few\");
+  int result = total(items, 3);
+  printf(\"%d\\n\", result * mode);
+  return 0;
+}
+";
+
+/// [`BASE`] against itself with another piece of text.
+#[allow(dead_code, reason = "not every test file asks")]
+pub fn changed(from: &str, to: &str) -> Pair {
+    assert!(BASE.contains(from), "nothing to replace");
+    Pair::new(BASE, &BASE.replacen(from, to, 1))
+}

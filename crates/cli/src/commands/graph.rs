@@ -12,6 +12,7 @@ use changeling_analysis::{Graphs, Memory, dot};
 use changeling_build::Source;
 use changeling_changes::{ChangeSequences, Version};
 use changeling_program::{Place, Program};
+use changeling_report::wording;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -70,9 +71,9 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
     }
     let name = arguments.out.clone().unwrap_or(name);
     let size = format!(
-        "{} boxes, {} arrows",
-        drawing.boxes.len(),
-        drawing.arrows.len()
+        "{}, {}",
+        wording::plural(drawing.boxes.len() as u64, "box", "boxes"),
+        wording::plural(drawing.arrows.len() as u64, "arrow", "arrows")
     );
     write(&name, "dot", &dot)?;
     match drawing.svg() {
@@ -138,6 +139,9 @@ fn changes(arguments: &Arguments) -> Result<(Drawing, String), Failure> {
     }
     let sides = versions.sides(&arguments.source)?;
     let compared = Compared::new(&sides, &arguments.source.build_options())?;
+    if compared.set.changes.is_empty() {
+        eprintln!("note: nothing changed, so there is no change to come by");
+    }
     let (side, version) = match arguments.older {
         true => (0, Version::Base),
         false => (1, Version::Head),

@@ -21,7 +21,7 @@ use changeling_explore::outcome::Silence;
 use changeling_explore::search::{Search, Subject};
 use changeling_program::{FileId, Program, Site};
 use changeling_report::results::InputView;
-use changeling_report::{streams, view};
+use changeling_report::{streams, view, wording};
 use changeling_trace::input::Input;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -126,7 +126,7 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
         resume: None,
     };
     let (outcome, _) = search.run(vec![Box::new(runner)], &mut Silence);
-    let runs = outcome.stats.runs;
+    let runs = wording::plural(outcome.stats.runs, "run", "runs");
     print_log(&log);
     let found = goal.found.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(input) = &*found else {
@@ -140,11 +140,11 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
                 .unwrap_or_else(|| "the program cannot be run".into()),
             _ => "the budget is spent".into(),
         };
-        println!("not reached in {runs} runs: {reason}");
+        println!("not reached in {runs}: {reason}");
         return Ok(NOT_REACHED);
     };
     save(&folder, input)?;
-    println!("reached in {runs} runs: {}", folder.display());
+    println!("reached in {runs}: {}", folder.display());
     for stream in &InputView::from(input).streams {
         println!("  {} \"{}\"", stream.label, view::line(&stream.bytes, 60));
     }

@@ -505,7 +505,7 @@ fn reach_finds_an_input_for_a_line_or_says_why_not() {
         &cache,
     ]);
     assert!(
-        said.stdout.contains("reached in 1 runs"),
+        said.stdout.contains("reached in 1 run:"),
         "{}{}",
         said.stdout,
         said.stderr
