@@ -359,3 +359,105 @@ fn wish(
     let goals = [arena.all(&halved)?, arena.all(&less)?];
     Ok(has_say.then_some(Wish { run, prefix, goals }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use changeling_program::{Predicate, Site};
+
+    /// `value >= limit` in base, `value > limit` in head.
+    fn gauge() -> Gauge {
+        let compared = |predicate| {
+            Some(Compared {
+                site: Site(1),
+                predicate,
+                bits: 32,
+                constants: [None, Some(4)],
+            })
+        };
+        Gauge {
+            compared: [compared(Predicate::Sge), compared(Predicate::Sgt)],
+        }
+    }
+
+    fn time(arena: &mut Arena, value: u64) -> Time {
+        let values = [value, 4].map(|value| arena.constant(64, value).unwrap());
+        Time {
+            operands: [value, 4],
+            values,
+            after: 0,
+        }
+    }
+
+    fn near(values: &[u64]) -> BTreeMap<What, u64> {
+        let mut arena = Arena::new();
+        let times: Vec<Time> = values.iter().map(|v| time(&mut arena, *v)).collect();
+        let found = distances(&gauge(), [&times, &times]);
+        found
+            .into_iter()
+            .map(|(what, found)| (what, found.distance))
+            .collect()
+    }
+
+    const PARTING: What = What::Parting {
+        base: true,
+        so_far: false,
+    };
+
+    #[test]
+    fn the_nearest_time_counts() {
+        let found = near(&[0, 3, 1]);
+        let taken = |side| What::Outcome {
+            side,
+            outcome: true,
+        };
+        assert_eq!((found[&taken(0)], found[&taken(1)]), (1, 2));
+        assert_eq!(found[&PARTING], 1);
+    }
+
+    #[test]
+    fn versions_part_where_only_one_of_them_holds() {
+        assert_eq!(near(&[4])[&PARTING], 0);
+        let never = What::Parting {
+            base: false,
+            so_far: false,
+        };
+        assert_eq!(near(&[3])[&never], 2);
+    }
+
+    #[test]
+    fn what_is_the_same_in_both_versions_cannot_part_them() {
+        let mut gauge = gauge();
+        gauge.compared[1] = gauge.compared[0];
+        let times = [time(&mut Arena::new(), 3)];
+        let found = distances(&gauge, [&times, &times]);
+        assert!(
+            !found
+                .keys()
+                .any(|what| matches!(what, What::Parting { .. }))
+        );
+    }
+
+    #[test]
+    fn runs_that_came_nearest_are_gone_on_with() {
+        let hope = Hope {
+            entered: true,
+            gauge: 0,
+            what: PARTING,
+        };
+        let mut readings = Readings::default();
+        let mut note = |run, distance| readings.note(hope, RunId(run), 5, distance);
+        assert!(note(0, 9) == Noted::First);
+        assert!(note(1, 4) == Noted::Nearer);
+        assert!(note(2, 7) == Noted::Nothing);
+        assert!(note(3, 4) == Noted::Nothing);
+        let mut random = Random::new(0);
+        let chosen: BTreeSet<RunId> = (0..50)
+            .filter_map(|_| readings.choose(&mut random))
+            .collect();
+        assert_eq!(chosen, BTreeSet::from([RunId(1), RunId(3)]));
+        assert!(readings.note(hope, RunId(4), 5, 0) == Noted::Nearer);
+        assert_eq!(readings.choose(&mut random), None);
+        assert!(readings.note(hope, RunId(5), 5, 3) == Noted::Nothing);
+    }
+}

@@ -184,7 +184,7 @@ impl Gauge {
     }
 }
 
-/// Branches and choices that test what was changed, the nearest first, then all others of the functions around it.
+/// Branches, choices and comparisons that test what was changed, the nearest first, then all others of the functions around it.
 fn conditions(pair: &Pair<'_>, side: Side) -> Vec<Site> {
     let program = pair.programs[side.index()];
     let modified = pair.all_modified(side);
@@ -211,13 +211,18 @@ fn conditions(pair: &Pair<'_>, side: Side) -> Vec<Site> {
         let own = sites.filter(|site| chooses(program.instruction(*site)) && !seen.contains(site));
         found.extend(own);
     }
+    // By what they decide about, comparisons find their partners even if they were changed. The others, whose outcome is
+    // a value like any other, come last.
+    let is_value =
+        |site: &Site| matches!(program.instruction(*site).operation, Operation::Compare(_));
+    found.sort_by_key(is_value);
     found
 }
 
 fn chooses(instruction: &Instruction) -> bool {
     matches!(
         instruction.operation,
-        Operation::Branch { .. } | Operation::Select
+        Operation::Branch { .. } | Operation::Select | Operation::Compare(_)
     )
 }
 
@@ -324,3 +329,6 @@ impl Users {
         next
     }
 }
+
+#[cfg(test)]
+mod tests;
