@@ -71,10 +71,8 @@ impl Recorder {
         display: Display,
         store: Store,
         pair: Arc<Pair>,
-        cancel: Cancel,
     ) -> Recorder {
-        let log = out.log();
-        let mut recorder = Recorder {
+        Recorder {
             log: None,
             out,
             results,
@@ -88,17 +86,18 @@ impl Recorder {
             last_snapshot: Instant::now(),
             outdated: BTreeSet::new(),
             unwritten: None,
-            cancel,
-        };
-        match log {
-            Ok(log) => recorder.log = Some(log),
-            Err(error) => recorder.trouble(&error),
+            cancel: Cancel::default(),
         }
-        recorder
     }
 
-    /// What an earlier search found is in the results from the start.
-    pub fn restore(&mut self, known: &[Difference]) {
+    /// Before the search, which is cancelled if something cannot be written. What an earlier one found
+    /// is in the results from the start.
+    pub fn begin(&mut self, cancel: Cancel, known: &[Difference]) {
+        self.cancel = cancel;
+        match self.out.log() {
+            Ok(log) => self.log = Some(log),
+            Err(error) => self.trouble(&error),
+        }
         if known.is_empty() {
             return;
         }

@@ -423,9 +423,8 @@ impl Job<'_> {
             display,
             store,
             pair.clone(),
-            cancel,
         );
-        recorder.restore(&known);
+        recorder.begin(cancel, &known);
         let (outcome, _) = search.run(runners, &mut recorder);
         if let Some(golden) = &self.golden {
             match golden.judge(&outcome.differences, &pair.limits, &self.normaliser) {

@@ -152,7 +152,7 @@ fn what_a_killed_run_was_writing_is_swept() {
     expected.sort();
     assert_eq!(both, expected);
     out.remove_case(&first);
-    assert_eq!(out.folders_of(&case.id), [second.clone()]);
+    assert_eq!(out.folders_of(&case.id), std::slice::from_ref(&second));
     assert_eq!(
         names(&path.join("cases")),
         [second.trim_start_matches("cases/")]
