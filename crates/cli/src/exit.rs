@@ -15,6 +15,8 @@ impl Code {
     pub const NO_HARNESS: Code = Code(29);
     /// The two versions have no function of their own in common.
     pub const NOTHING_IN_COMMON: Code = Code(30);
+    /// The output directory cannot be written.
+    pub const UNWRITTEN: Code = Code(31);
     /// A trace does not agree with the plain run or with itself.
     pub const UNTRUE: Code = Code(71);
     /// Something that is needed is not installed.

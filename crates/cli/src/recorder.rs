@@ -12,6 +12,7 @@ use crate::sameness::is_same;
 use crate::store::Store;
 use crate::version::{Version, absolute};
 use changeling_explore::Side;
+use changeling_explore::budget::Cancel;
 use changeling_explore::group::Spot;
 use changeling_explore::outcome::{Difference, Listener, Outcome, Progress, Verdict};
 use changeling_explore::tree::RunId;
@@ -40,13 +41,25 @@ pub struct Recorder {
     pair: Arc<Pair>,
     /// What a third version says, by the number of the difference.
     pub golden: HashMap<u32, results::Golden>,
-    /// Differences by number, with the folder of the case.
-    cases: BTreeMap<u32, (results::Difference, String)>,
+    /// Differences by number.
+    cases: BTreeMap<u32, results::Difference>,
     last_snapshot: Instant,
     /// What was tried and why it was given up.
     log: Option<Log>,
-    /// What could not be written.
-    troubles: Vec<String>,
+    /// Folders of cases that nobody names once the results are written again.
+    outdated: BTreeSet<String>,
+    /// The first thing that could not be written.
+    unwritten: Option<String>,
+    /// Ends the search: what cannot be written would be lost.
+    cancel: Cancel,
+}
+
+/// What a search came to.
+pub struct Concluded {
+    pub results: Results,
+    pub out: OutputDirectory,
+    /// What could not be written, if so: then what is on disk is not all.
+    pub unwritten: Option<String>,
 }
 
 impl Recorder {
@@ -60,7 +73,7 @@ impl Recorder {
         pair: Arc<Pair>,
     ) -> Recorder {
         Recorder {
-            log: out.log().ok(),
+            log: None,
             out,
             results,
             regions,
@@ -71,12 +84,20 @@ impl Recorder {
             golden: HashMap::new(),
             cases: BTreeMap::new(),
             last_snapshot: Instant::now(),
-            troubles: Vec::new(),
+            outdated: BTreeSet::new(),
+            unwritten: None,
+            cancel: Cancel::default(),
         }
     }
 
-    /// What an earlier search found is in the results from the start.
-    pub fn restore(&mut self, known: &[Difference]) {
+    /// Before the search, which is cancelled if something cannot be written. What an earlier one found
+    /// is in the results from the start.
+    pub fn begin(&mut self, cancel: Cancel, known: &[Difference]) {
+        self.cancel = cancel;
+        match self.out.log() {
+            Ok(log) => self.log = Some(log),
+            Err(error) => self.trouble(&error),
+        }
         if known.is_empty() {
             return;
         }
@@ -92,8 +113,9 @@ impl Recorder {
                     ..described
                 },
             };
+            self.outdated.extend(self.out.folders_of(&difference.id));
             self.put(found.id, difference);
-            if let Some((shown, _)) = self.cases.get(&found.id) {
+            if let Some(shown) = self.cases.get(&found.id) {
                 self.display
                     .event(&serde_json::json!({ "event": "difference", "difference": shown }));
             }
@@ -108,7 +130,7 @@ impl Recorder {
         versions: &[Version; 2],
         build_seconds: f64,
         notes: Vec<String>,
-    ) -> (Results, OutputDirectory) {
+    ) -> Concluded {
         self.display.clear();
         for gap in &outcome.gaps {
             self.write_log(serde_json::json!({ "event": "given up", "gap": gap }));
@@ -165,43 +187,65 @@ impl Recorder {
         }
         results.inconclusive = inconclusive(&results, outcome);
         if let Err(error) = self.store.finish() {
-            self.trouble(error);
+            self.trouble(&error);
         }
-        results.warnings.append(&mut self.troubles);
-        if let Err(error) = self.out.write_reports(&results) {
-            results.warnings.push(error.to_string());
+        if let Some(what) = &self.unwritten {
+            results.stopped = results::Stopped::Error;
+            results
+                .warnings
+                .push(format!("the search was ended: {what}"));
         }
-        (results, self.out)
+        match self.out.write_reports(&results) {
+            Ok(()) => self.forget_outdated(),
+            Err(error) => self.trouble(&error),
+        }
+        Concluded {
+            results,
+            out: self.out,
+            unwritten: self.unwritten,
+        }
     }
 
     /// The last word on every difference. Groups that are one thing to a reader are
-    /// put together. Gives the numbers of those to show, in order.
+    /// put together; the cases of all of them stay, and the one that is shown names the others.
+    /// Gives the numbers of those to show, in order.
     fn merge(&mut self, found: &[Difference]) -> Vec<u32> {
         let mut shown: Vec<(&Difference, results::Difference)> = Vec::new();
+        // With the place of the one that stands for it.
+        let mut others_cases: Vec<(usize, u32, results::Difference)> = Vec::new();
         // Which of two groups is found first is chance: those that others explain come last.
         let is_explained =
             |one: &&Difference| found.iter().any(|other| other.group.explains(&one.group));
         let (explained, others): (Vec<_>, Vec<_>) = found.iter().partition(is_explained);
         for difference in others.into_iter().chain(explained) {
             let described = self.described(difference);
-            let twin = shown.iter_mut().find(|(known, other)| {
+            let twin = shown.iter().position(|(known, other)| {
                 (is_same(other, &described) || known.group.explains(&difference.group))
                     && self.is_accepted(other) == self.is_accepted(&described)
             });
-            let Some((_, other)) = twin else {
+            let Some(at) = twin else {
                 shown.push((difference, described));
                 continue;
             };
+            let (_, other) = &mut shown[at];
             other.group_size += described.group_size;
             // In an order of their own: which was found first is chance.
             let both: BTreeSet<&str> = groups(&other.group)
                 .chain(groups(&described.group))
                 .collect();
             other.group = both.into_iter().collect::<Vec<_>>().join("\n");
-            if let Some((_, folder)) = self.cases.remove(&difference.id)
-                && !folder.is_empty()
-            {
-                let _ = std::fs::remove_dir_all(self.out.path().join(folder));
+            others_cases.push((at, difference.id, described));
+        }
+        others_cases.sort_by_key(|(_, id, _)| *id);
+        for (at, id, mut other) in others_cases {
+            // Whichever of them is accepted, all are.
+            other.group.clone_from(&shown[at].1.group);
+            self.put(id, other);
+            if let Some(put) = self.cases.get(&id).filter(|put| !put.case.is_empty()) {
+                shown[at].1.also.push(results::Also {
+                    id: put.id.clone(),
+                    case: put.case.clone(),
+                });
             }
         }
         let order = found.iter().map(|difference| difference.id);
@@ -229,14 +273,28 @@ impl Recorder {
             let case = Case::of(&difference, &self.versions(difference.kind));
             match self.out.add_case(&case) {
                 Ok(folder) => difference.case = folder,
-                Err(error) => self.trouble(error.to_string()),
+                Err(error) => {
+                    self.trouble(&error);
+                    // What is on disk is as good; the search ends anyway.
+                    if self.cases.contains_key(&id) {
+                        return;
+                    }
+                }
             }
         }
         let folder = difference.case.clone();
-        let before = self.cases.insert(id, (difference, folder.clone()));
+        let before = self.cases.insert(id, difference);
         // A better input may have changed the case's name.
-        if let Some((_, old)) = before.filter(|(_, old)| !old.is_empty() && *old != folder) {
-            let _ = std::fs::remove_dir_all(self.out.path().join(old));
+        self.outdated.extend(before.map(|before| before.case));
+        self.outdated.remove(&folder);
+    }
+
+    /// Removes cases that the results do not name any more.
+    fn forget_outdated(&mut self) {
+        for folder in std::mem::take(&mut self.outdated) {
+            if !folder.is_empty() {
+                self.out.remove_case(&folder);
+            }
         }
     }
 
@@ -272,6 +330,7 @@ impl Recorder {
             group: self.group(found),
             group_size: found.group_size.max(1),
             case: String::new(),
+            also: Vec::new(),
             input: InputView::from(&found.input),
             base,
             head,
@@ -319,7 +378,7 @@ impl Recorder {
         results.differences.clear();
         let mut accepted: HashMap<String, (String, u64)> = HashMap::new();
         for id in order {
-            let Some((difference, _)) = self.cases.get(&id) else {
+            let Some(difference) = self.cases.get(&id) else {
                 continue;
             };
             if self.is_accepted(difference) {
@@ -352,22 +411,21 @@ impl Recorder {
             true => results::Verdict::NoneFound,
             false => results::Verdict::Differences,
         };
-        if let Err(error) = self.out.write_snapshot(&results) {
-            self.trouble(error.to_string());
+        match self.out.write_snapshot(&results) {
+            Ok(()) => self.forget_outdated(),
+            Err(error) => self.trouble(&error),
         }
     }
 
     fn write_log(&mut self, entry: serde_json::Value) {
         if let Some(Err(error)) = self.log.as_mut().map(|log| log.append(&entry)) {
-            self.trouble(error.to_string());
+            self.trouble(&error);
         }
     }
 
-    /// Said once, in the report: the search goes on if it cannot write.
-    fn trouble(&mut self, text: String) {
-        if !self.troubles.contains(&text) && self.troubles.len() < 10 {
-            self.troubles.push(text);
-        }
+    fn trouble(&mut self, error: &dyn std::fmt::Display) {
+        self.cancel.cancel();
+        self.unwritten.get_or_insert_with(|| error.to_string());
     }
 }
 
@@ -387,11 +445,16 @@ impl Listener for Recorder {
     }
 
     fn input(&mut self, _run: RunId, input: &Input) {
-        self.store.input(input);
+        if let Err(error) = self.store.input(input) {
+            self.trouble(&error);
+        }
     }
 
     fn difference(&mut self, difference: &Difference) {
-        self.store.difference(difference);
+        // First of all: with the number that is known from now on, it is found again.
+        if let Err(error) = self.store.difference(difference) {
+            self.trouble(&error);
+        }
         if difference.reason.is_some() {
             return;
         }
@@ -402,7 +465,7 @@ impl Listener for Recorder {
         }
         let is_new = !self.cases.contains_key(&difference.id);
         self.save(difference);
-        if let Some((shown, _)) = self.cases.get(&difference.id).filter(|_| is_new) {
+        if let Some(shown) = self.cases.get(&difference.id).filter(|_| is_new) {
             self.display
                 .event(&serde_json::json!({ "event": "difference", "difference": shown }));
         }
@@ -415,6 +478,9 @@ impl Listener for Recorder {
                 "kind": difference.kind().slug(),
                 "found_by": difference.found_by,
             }));
+        }
+        // Results name folders that are there.
+        if is_new || !self.outdated.is_empty() {
             self.snapshot();
         }
     }

@@ -5,7 +5,8 @@
 //! difference. A killed run leaves at most its last line cut short.
 
 use changeling_explore::outcome::{Difference, SAVED_FORMAT, Saved};
-use changeling_report::directory::OutputDirectory;
+use changeling_report::directory::{DirectoryError, OutputDirectory};
+use changeling_report::files::attempt;
 use changeling_trace::input::Input;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -33,74 +34,85 @@ enum Line {
     Difference(Box<Difference>),
 }
 
-/// Takes what a search tells; files are written by a thread of their own.
+/// Takes what a search tells. Lines are written at once, so that nothing is shown to anybody that a
+/// killed run would forget; the files of `corpus/` by a thread of their own.
 pub struct Store {
-    sender: Option<Sender<Line>>,
-    writer: Option<JoinHandle<Result<(), String>>>,
+    path: PathBuf,
+    file: File,
+    /// What was written last may end within a line.
+    torn: bool,
+    sender: Option<Sender<Input>>,
+    writer: Option<JoinHandle<Result<(), DirectoryError>>>,
 }
 
 impl Store {
     /// Goes on with the file that is there, or begins a new one.
-    pub fn open(out: &OutputDirectory, shape: &Input, keys: [String; 2]) -> std::io::Result<Store> {
+    pub fn open(
+        out: &OutputDirectory,
+        shape: &Input,
+        keys: [String; 2],
+    ) -> Result<Store, DirectoryError> {
         let path = out.path().join(FILE);
-        let mut file = File::options().create(true).append(true).open(&path)?;
-        // A line that was cut short must not swallow the next one.
-        let lead = if file.metadata()?.len() > 0 { "\n" } else { "" };
+        let opened = File::options().create(true).append(true).open(&path);
+        let file = attempt("open", &path, opened)?;
+        let length = attempt("read", &path, file.metadata())?.len();
         let first = Line::Search {
             format: FORMAT,
             keys,
             shape: shape.clone(),
         };
-        file.write_all(format!("{lead}{}\n", text(&first)).as_bytes())?;
         let out = out.clone();
-        let shape = shape.clone();
-        let (sender, receiver) = channel::<Line>();
+        let (sender, receiver) = channel::<Input>();
         let writer = std::thread::spawn(move || {
-            let mut files = 0;
             let mut result = Ok(());
-            for line in receiver {
-                let written = file.write_all(format!("{}\n", text(&line)).as_bytes());
-                let mut all = written.map_err(|error| error.to_string());
-                if let (Line::Input(streams), true) = (&line, files < MOST_FILES) {
-                    files += 1;
-                    let input = input(&shape, streams);
-                    let saved = input.map_or(Ok(()), |input| out.add_input(&input));
-                    all = all.and(saved.map_err(|error| error.to_string()));
-                }
-                result = result.and(all);
+            // What nobody takes is dropped.
+            for input in receiver.iter().take(MOST_FILES) {
+                result = result.and(out.add_input(&input));
             }
             result
         });
-        Ok(Store {
+        let mut store = Store {
+            path,
+            file,
+            // A line that was cut short must not swallow the next one.
+            torn: length > 0,
             sender: Some(sender),
             writer: Some(writer),
-        })
+        };
+        store.append(&first)?;
+        Ok(store)
     }
 
-    pub fn input(&self, input: &Input) {
+    pub fn input(&mut self, input: &Input) -> Result<(), DirectoryError> {
         let streams = input.streams.iter().map(|stream| hex(&stream.bytes));
-        self.send(Line::Input(streams.collect()));
+        self.append(&Line::Input(streams.collect()))?;
+        if let Some(sender) = &self.sender {
+            // The writer ends early only if there are files enough.
+            let _ = sender.send(input.clone());
+        }
+        Ok(())
     }
 
-    pub fn difference(&self, difference: &Difference) {
-        self.send(Line::Difference(Box::new(difference.clone())));
+    pub fn difference(&mut self, difference: &Difference) -> Result<(), DirectoryError> {
+        self.append(&Line::Difference(Box::new(difference.clone())))
     }
 
     /// Waits until everything is written.
-    pub fn finish(&mut self) -> Result<(), String> {
+    pub fn finish(&mut self) -> Result<(), DirectoryError> {
         self.sender = None;
         match self.writer.take().map(JoinHandle::join) {
             Some(Ok(result)) => result,
-            Some(Err(_)) => Err("the thread that writes inputs failed".into()),
+            Some(Err(panic)) => std::panic::resume_unwind(panic),
             None => Ok(()),
         }
     }
 
-    fn send(&self, line: Line) {
-        if let Some(sender) = &self.sender {
-            // The writer ends early only if it failed, which `finish` tells.
-            let _ = sender.send(line);
-        }
+    fn append(&mut self, line: &Line) -> Result<(), DirectoryError> {
+        let lead = if self.torn { "\n" } else { "" };
+        let text = format!("{lead}{}\n", text(line));
+        let written = self.file.write_all(text.as_bytes());
+        self.torn = written.is_err();
+        Ok(attempt("write", &self.path, written)?)
     }
 }
 
@@ -123,7 +135,8 @@ pub fn read(out: &Path, shape: &Input, keys: &[String; 2]) -> Result<Option<Earl
     let mut inputs = Vec::new();
     let mut same = false;
     // By number; later lines are better versions of the same.
-    let mut found: BTreeMap<u32, Difference> = BTreeMap::new();
+    // Undefined ones have numbers of their own.
+    let mut found: BTreeMap<(bool, u32), Difference> = BTreeMap::new();
     for line in BufReader::new(file).split(b'\n') {
         let line = line.map_err(|error| format!("cannot read {}: {error}", path.display()))?;
         match serde_json::from_slice(&line) {
@@ -154,7 +167,7 @@ pub fn read(out: &Path, shape: &Input, keys: &[String; 2]) -> Result<Option<Earl
             Ok(Line::Input(streams)) => inputs.extend(input(shape, &streams)),
             Ok(Line::Difference(difference)) => {
                 if same {
-                    found.insert(difference.id, *difference);
+                    found.insert((difference.reason.is_some(), difference.id), *difference);
                 }
             }
             // Cut short when the run was killed.
@@ -242,12 +255,15 @@ mod tests {
         let mut one = shape(4);
         one.streams[0].bytes = vec![0, 0xff];
         let mut store = Store::open(&out, &shape(4), keys.clone()).unwrap();
-        store.input(&one);
+        store.input(&one).unwrap();
+        // Killed here, it would be known.
+        let early = read(&path, &shape(4), &keys).unwrap().unwrap();
+        assert_eq!(early.saved.inputs, std::slice::from_ref(&one));
         store.finish().unwrap();
         let mut file = File::options().append(true).open(path.join(FILE)).unwrap();
         file.write_all(b"{\"input\":[\"0").unwrap();
         let mut store = Store::open(&out, &shape(4), keys.clone()).unwrap();
-        store.input(&shape(4));
+        store.input(&shape(4)).unwrap();
         store.finish().unwrap();
         let earlier = read(&path, &shape(4), &keys).unwrap().unwrap();
         assert_eq!(earlier.saved.inputs, [one, shape(4)]);

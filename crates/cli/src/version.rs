@@ -88,7 +88,25 @@ fn read_table(path: &PathBuf) -> Result<SiteTable, Failure> {
             sites::FORMAT
         )));
     }
+    if !is_whole(&table) {
+        return Err(damaged("parts of it are missing".into()));
+    }
     Ok(table)
+}
+
+/// Whether what a table speaks of is in it: readers rely on that.
+fn is_whole(table: &SiteTable) -> bool {
+    let has_function = |function: u32| (function as usize) < table.functions.len();
+    let has_place = |site: &sites::Site| match site.line {
+        0 => has_function(site.function),
+        _ => (site.file as usize) < table.files.len(),
+    };
+    table
+        .blocks
+        .iter()
+        .all(|block| has_function(block.function))
+        && table.sites.iter().all(has_place)
+        && table.sites.is_sorted_by_key(|site| site.number)
 }
 
 /// What could not be written because the disk is full.
@@ -160,4 +178,42 @@ impl From<changeling_exec::ExecError> for Failure {
 pub fn absolute(path: &Path) -> String {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     path.display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_damaged_site_table_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sites.json");
+        let mut table = SiteTable {
+            format: sites::FORMAT,
+            functions: vec![sites::FunctionName {
+                symbol: "main".into(),
+                name: "main".into(),
+                model: false,
+            }],
+            blocks: vec![sites::Block {
+                function: 0,
+                site: 1,
+                lines: Vec::new(),
+                edge: None,
+                branch: 1,
+            }],
+            ..SiteTable::default()
+        };
+        let write = |table: &SiteTable| {
+            std::fs::write(&path, serde_json::to_vec(table).unwrap()).unwrap();
+        };
+        write(&table);
+        assert_eq!(read_table(&path).unwrap(), table);
+        table.functions.clear();
+        write(&table);
+        let failure = read_table(&path).unwrap_err();
+        assert_eq!(failure.code, Code::CANNOT_RUN);
+        assert!(failure.what.contains("parts of it are missing"));
+        assert!(failure.help.unwrap().contains("remove the cache"));
+    }
 }

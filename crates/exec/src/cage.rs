@@ -226,8 +226,8 @@ impl Cage {
     /// Gives a command. Until when its reply must have come.
     pub fn send(&mut self, command: Command, time: Duration) -> Result<Instant, Lost> {
         let time_ns = u64::try_from(time.as_nanos())
-            .unwrap_or(u64::MAX / 4)
-            .min(u64::MAX / 4);
+            .unwrap_or(u64::MAX / 64)
+            .min(u64::MAX / 64);
         let packet = CommandPacket {
             kind: command as u32,
             reserved: 0,
@@ -235,7 +235,9 @@ impl Cage {
         };
         let control = self.control.as_ref().ok_or(Lost)?;
         system::send(control.as_fd(), packet.bytes()).map_err(|_| Lost)?;
-        Ok(Instant::now() + Duration::from_nanos(time_ns) + GRACE)
+        // Time that is spent waiting for a processor is not counted, but bounded.
+        let longest = Duration::from_nanos(time_ns).saturating_mul(wire::CLOCK_PATIENCE);
+        Ok(Instant::now() + longest + GRACE)
     }
 
     /// The reply to the command that was given last.

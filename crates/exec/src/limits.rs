@@ -7,7 +7,7 @@ use std::time::Duration;
 /// Bounds of one run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Wall-clock time.
+    /// Time on a processor or waiting for anything but one: a busy machine makes it pass more slowly.
     pub time: Duration,
     /// Address space of each process in bytes; `u64::MAX` for none (sanitizers reserve terabytes).
     pub memory: u64,

@@ -77,8 +77,7 @@ bool end_everyone(struct cage *cage) {
     }
 }
 
-/* Numbers of the processes in this namespace other than ourselves and one more. */
-static int others(const struct cage *cage, pid_t spared, pid_t *found, int room) {
+int list_processes(const struct cage *cage, pid_t spared, pid_t *found, int room) {
     int count = 0;
     int fd = openat(cage->proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
@@ -99,7 +98,7 @@ bool end_everyone_but(struct cage *cage, pid_t spared) {
         int status;
         for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0;) orphan_ended(pid, status);
         pid_t found[256];
-        int count = others(cage, spared, found, 256);
+        int count = list_processes(cage, spared, found, 256);
         if (count == 0) return true;
         if (count < 0) break;
         for (int i = 0; i < count; i++) kill(found[i], SIGKILL);
@@ -135,7 +134,7 @@ static void kill_descendants(void) { walk_children("self", 8, 100000, true); }
 unsigned count_processes(const struct cage *cage, unsigned enough) {
     if (cage->proc_fd < 0) return walk_children("self", 8, enough, false);
     pid_t found[4096];
-    int count = others(cage, 0, found, enough < 4096 ? (int)enough : 4096);
+    int count = list_processes(cage, 0, found, enough < 4096 ? (int)enough : 4096);
     return count < 0 ? 0 : (unsigned)count;
 }
 

@@ -111,12 +111,14 @@ struct reply serve(struct cage *cage, uint64_t time_ns) {
 }
 
 /* Lets the run end, one way or another. */
-static struct reply follow(struct cage *cage, uint64_t deadline) {
+static struct reply follow(struct cage *cage, uint64_t time_ns) {
     uint32_t word;
     bool counting = !(cage->in_force & LAYER_PROCESS_LIMIT);
+    struct clock clock;
+    start_clock(&clock, time_ns, server.pid);
     for (;;) {
         if (server.run_ended) return ended(server.run_status);
-        uint64_t wake = deadline;
+        uint64_t wake = next_look(&clock);
         if (counting) {
             if (count_processes(cage, (unsigned)server.processes + 1) > server.processes)
                 return (struct reply){.outcome = OUTCOME_SIGNAL, .value = SIGKILL};
@@ -126,13 +128,14 @@ static struct reply follow(struct cage *cage, uint64_t deadline) {
         switch (receive(cage, wake, &word)) {
         case WAKE_READABLE: return ended((int)word);
         case WAKE_TIMEOUT:
-            if (wake == deadline) return (struct reply){.outcome = OUTCOME_TIMED_OUT};
+            if (time_is_over(cage, &clock)) return (struct reply){.outcome = OUTCOME_TIMED_OUT};
             break;
         case WAKE_CHILD:
             /* The server is gone; its child is ours now and we will hear of its end. */
             while (!server.run_ended) {
                 if (kill(server.run, 0) != 0) return (struct reply){.outcome = OUTCOME_NO_SERVER};
-                if (sleep_until(cage, deadline, -1) == WAKE_TIMEOUT) return (struct reply){.outcome = OUTCOME_TIMED_OUT};
+                if (sleep_until(cage, next_look(&clock), -1) == WAKE_TIMEOUT && time_is_over(cage, &clock))
+                    return (struct reply){.outcome = OUTCOME_TIMED_OUT};
                 reap();
             }
         }
@@ -178,7 +181,7 @@ struct reply run_traced(struct cage *cage, uint64_t time_ns) {
     bool impossible = server.run == 1 || server.run == server.pid || (kill(server.run, 0) != 0 && errno != ESRCH);
     if (impossible && !server.run_ended) return stop(cage, strange);
 
-    struct reply reply = follow(cage, begin + time_ns);
+    struct reply reply = follow(cage, time_ns);
     reply.elapsed_ns = now_ns() - begin;
     bool killed = reply.outcome == OUTCOME_TIMED_OUT || server.run_ended;
     if (killed || anyone_else(cage)) reply.unclean = !end_everyone_but(cage, server.pid);

@@ -64,6 +64,28 @@ void forget_ipc(const struct cage *cage);
 void rewind_pids(struct cage *cage, pid_t last);
 void drain_signals(struct cage *cage);
 
+/* Numbers of the processes in this namespace other than the supervisor and one more; -1 if they cannot be listed. */
+int list_processes(const struct cage *cage, pid_t spared, pid_t *found, int room);
+
+/* clock.c */
+#define CLOCK_THREADS 256
+struct thread_time {
+    pid_t id;
+    bool ready;           /* running or in the queue for a processor */
+    uint64_t ran, queued; /* so far, as the kernel tells it */
+    uint64_t ahead;       /* time taken for waiting that is not in `queued` yet */
+};
+struct clock {
+    uint64_t began, looked, charged, limit;
+    pid_t spared; /* not part of the run */
+    unsigned count;
+    struct thread_time threads[CLOCK_THREADS];
+};
+void start_clock(struct clock *clock, uint64_t time_ns, pid_t spared);
+/* To be asked again at `next_look`. */
+bool time_is_over(const struct cage *cage, struct clock *clock);
+uint64_t next_look(const struct clock *clock);
+
 /* plain.c, server.c */
 struct reply run_plain(struct cage *cage, uint64_t time_ns);
 struct reply serve(struct cage *cage, uint64_t time_ns);

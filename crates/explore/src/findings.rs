@@ -22,7 +22,8 @@ pub(crate) struct Findings {
     pub unstable: Vec<Suspicion>,
     pub violations: Vec<Violation>,
     groups: HashMap<(GroupKey, Class), usize>,
-    next_id: u32,
+    /// The last number given out in each class: those of cases have no holes.
+    last_ids: [u32; 2],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,7 +49,8 @@ impl Findings {
         ] {
             for mut difference in list {
                 difference.group_size = 0;
-                self.next_id = self.next_id.max(difference.id);
+                let last = &mut self.last_ids[class as usize];
+                *last = difference.id.max(*last);
                 let group = (difference.group.clone(), class);
                 let place = self.list(class);
                 place.push(difference);
@@ -207,8 +209,9 @@ impl State {
                 false => Recorded::Nothing,
             };
         }
-        self.findings.next_id += 1;
-        let id = self.findings.next_id;
+        let id = &mut self.findings.last_ids[class as usize];
+        *id += 1;
+        let id = *id;
         let input = self.input(run);
         let difference = Difference {
             id,

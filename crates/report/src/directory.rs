@@ -2,11 +2,13 @@
 //! that it can be read while the search goes on and after it was killed.
 
 use crate::case::{Case, CaseError};
-use crate::files::{FileError, attempt, content_name, replace_directory, write_atomically};
+use crate::files::{
+    FileError, TEMPORARY, attempt, content_name, replace_directory, write_atomically,
+};
 use crate::log::Log;
 use crate::results::Results;
 use crate::terminal::{self, Style};
-use crate::{html, junit, markdown, sarif, streams};
+use crate::{escape, html, junit, markdown, sarif, streams};
 use changeling_trace::input::Input;
 use std::fs::{File, TryLockError};
 use std::io::Write as _;
@@ -72,6 +74,9 @@ impl OutputDirectory {
             let part = path.join(part);
             attempt("make", &part, std::fs::create_dir_all(&part))?;
         }
+        for part in ["", "cases", "corpus", "inputs"] {
+            sweep(&path.join(part));
+        }
         Ok(OutputDirectory {
             path: path.to_owned(),
             _lock: Arc::new(lock),
@@ -116,6 +121,30 @@ impl OutputDirectory {
         Ok(format!("cases/{}", case.folder_name()))
     }
 
+    /// Folders of cases with this id, as in `results.json`. A run that was killed while it gave a case
+    /// another name leaves both.
+    pub fn folders_of(&self, id: &str) -> Vec<String> {
+        let start = format!("{}-", escape::file_name(id));
+        let Ok(entries) = std::fs::read_dir(self.path.join("cases")) else {
+            return Vec::new();
+        };
+        let names = entries.flatten().map(|entry| entry.file_name());
+        names
+            .filter_map(|name| Some(format!("cases/{}", name.to_str()?)))
+            .filter(|name| name["cases/".len()..].starts_with(&start))
+            .collect()
+    }
+
+    /// Removes a case's folder, so that at every moment it is whole or gone.
+    pub fn remove_case(&self, folder: &str) {
+        let path = self.path.join(folder);
+        let hidden = path.with_file_name(format!("{TEMPORARY}{}", std::process::id()));
+        if std::fs::rename(&path, &hidden).is_ok() {
+            // What remains of it is swept by the next run.
+            let _ = std::fs::remove_dir_all(hidden);
+        }
+    }
+
     /// The cases saved so far, by id.
     pub fn cases(&self) -> Result<Vec<Case>, DirectoryError> {
         let folder = self.path.join("cases");
@@ -147,7 +176,9 @@ impl OutputDirectory {
         }
         let parent = self.path.join("inputs");
         attempt("make", &parent, std::fs::create_dir_all(&parent))?;
-        let builder = tempfile::Builder::new().prefix(".tmp-").tempdir_in(&parent);
+        let builder = tempfile::Builder::new()
+            .prefix(TEMPORARY)
+            .tempdir_in(&parent);
         let fresh = attempt("write in", &parent, builder)?;
         for (number, stream) in input.streams.iter().enumerate() {
             let path = fresh.path().join(streams::file_name(input, number));
@@ -160,6 +191,25 @@ impl OutputDirectory {
 
     fn put(&self, name: &str, text: &str) -> Result<(), DirectoryError> {
         Ok(write_atomically(&self.path.join(name), text.as_bytes())?)
+    }
+}
+
+/// What a killed run was writing. We have the lock: nobody else is at it.
+fn sweep(folder: &Path) {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        if !name.as_encoded_bytes().starts_with(TEMPORARY.as_bytes()) {
+            continue;
+        }
+        let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        // It harms nobody if it stays.
+        let _ = match is_directory {
+            true => std::fs::remove_dir_all(entry.path()),
+            false => std::fs::remove_file(entry.path()),
+        };
     }
 }
 

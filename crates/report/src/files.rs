@@ -3,6 +3,9 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+/// How names begin that are there for a moment only.
+pub(crate) const TEMPORARY: &str = ".tmp-";
+
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {action} {}: {source}", path.display())]
 pub struct FileError {
@@ -12,7 +15,7 @@ pub struct FileError {
 }
 
 /// Adds the path and what was attempted to an error.
-pub(crate) fn attempt<T>(
+pub fn attempt<T>(
     action: &'static str,
     path: &Path,
     result: std::io::Result<T>,
@@ -33,7 +36,9 @@ pub fn write_atomically(path: &Path, contents: &[u8]) -> Result<(), FileError> {
     let mut file = attempt(
         "write in",
         parent,
-        tempfile::Builder::new().prefix(".tmp-").tempfile_in(parent),
+        tempfile::Builder::new()
+            .prefix(TEMPORARY)
+            .tempfile_in(parent),
     )?;
     attempt("write", path, file.write_all(contents))?;
     attempt("write", path, make_readable(file.path()))?;

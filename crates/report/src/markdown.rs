@@ -101,11 +101,8 @@ fn details(difference: &Difference, place: usize) -> String {
             .replace('@', "@<!-- -->")
             .replace('`', "&#96;")
     );
-    if difference.group_size > 1 {
-        text.push_str(&format!(
-            "{} inputs show it; this is the simplest.\n\n",
-            wording::grouped(difference.group_size)
-        ));
+    if let Some(group) = wording::group(difference) {
+        text.push_str(&format!("{group}; this is the simplest.\n\n"));
     }
     for stream in &difference.input.streams {
         text.push_str(&format!("{}:\n\n", markdown(&printable_str(&stream.label))));

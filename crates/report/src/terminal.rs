@@ -135,9 +135,9 @@ fn push_difference(
     out: &str,
     style: Style,
 ) {
-    let group = match difference.group_size {
-        0 | 1 => String::new(),
-        n => style.dim(&format!("  ({} inputs show it)", wording::grouped(n))),
+    let group = match wording::group(difference) {
+        None => String::new(),
+        Some(group) => style.dim(&format!("  ({group})")),
     };
     let kind = style.paint(
         if difference.kind.is_severe() {

@@ -267,6 +267,28 @@ pub fn plural(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(n), if n == 1 { one } else { many })
 }
 
+/// How many inputs and which other cases show a difference, if more than one does.
+pub fn group(difference: &Difference) -> Option<String> {
+    let inputs = (difference.group_size > 1)
+        .then(|| format!("{} inputs show it", grouped(difference.group_size)));
+    let parts: Vec<String> = inputs.into_iter().chain(also(difference)).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// Where the numbers are that a list leaves out.
+pub fn also(difference: &Difference) -> Option<String> {
+    let numbers: Vec<&str> = difference
+        .also
+        .iter()
+        .map(|case| case.id.trim_start_matches('0'))
+        .collect();
+    match numbers.as_slice() {
+        [] => None,
+        [one] => Some(format!("case {one} shows it too")),
+        [first @ .., last] => Some(format!("cases {} and {last} show it too", first.join(", "))),
+    }
+}
+
 /// `1,234,567`.
 pub fn grouped(n: u64) -> String {
     let digits = n.to_string();

@@ -8,7 +8,7 @@ use crate::guidance;
 use crate::inputs::InputOptions;
 use crate::preparation::{Prepared, prepare};
 use crate::progress::{Display, Mode, say};
-use crate::recorder::Recorder;
+use crate::recorder::{Concluded, Recorder};
 use crate::regions::Regions;
 use crate::runner::{Pair, Runner, side_name};
 use crate::settings::{SearchOptions, Settings, usage};
@@ -24,7 +24,7 @@ use changeling_explore::outcome::Saved;
 use changeling_explore::runner::PairRunner;
 use changeling_explore::search::{Search, Subject};
 use changeling_report::accepted::Accepted;
-use changeling_report::directory::{OutputDirectory, old_path};
+use changeling_report::directory::{DirectoryError, OutputDirectory, old_path};
 use changeling_report::results::{self, Bound, Results, Versions};
 use changeling_report::terminal::{self, Style};
 use changeling_report::{seeds, wording};
@@ -152,12 +152,15 @@ fn open_out(path: &Path, resume: bool) -> Result<OutputDirectory, Failure> {
         true => OutputDirectory::open(path),
         false => OutputDirectory::create(path),
     };
-    let out = opened.map_err(|error| Failure {
-        code: Code::CANNOT_RUN,
-        what: error.to_string(),
-        place: None,
-        help: Some("choose another directory with --out".into()),
-        output: None,
+    let out = opened.map_err(|error| match error {
+        DirectoryError::File(_) | DirectoryError::Case(_) => cannot_write(error),
+        DirectoryError::Foreign(_) | DirectoryError::Busy(_) => Failure {
+            code: Code::CANNOT_RUN,
+            what: error.to_string(),
+            place: None,
+            help: Some("choose another directory with --out".into()),
+            output: None,
+        },
     })?;
     if let Some(parent) = path
         .parent()
@@ -198,6 +201,11 @@ fn leave_report(
         .unwrap_or_default();
     let mut results = Results::new(bound, labels(sides));
     results.settings = settings.listed.clone();
+    // With --resume there may be some: what was found stays found.
+    let earlier = std::fs::read_to_string(out.path().join("results.json")).ok();
+    if let Some(earlier) = earlier.and_then(|text| Results::from_json(&text).ok()) {
+        results.differences = earlier.differences;
+    }
     results.verdict = results::Verdict::CouldNotRun;
     results.stopped = results::Stopped::Error;
     let mut error = failure.what.clone();
@@ -403,7 +411,7 @@ impl Job<'_> {
                 solver: settings.solver.clone(),
                 ..changeling_explore::search::Settings::default()
             },
-            cancel,
+            cancel: cancel.clone(),
             resume,
         };
         let mut recorder = Recorder::new(
@@ -415,7 +423,7 @@ impl Job<'_> {
             store,
             pair.clone(),
         );
-        recorder.restore(&known);
+        recorder.begin(cancel, &known);
         let (outcome, _) = search.run(runners, &mut recorder);
         if let Some(golden) = &self.golden {
             match golden.judge(&outcome.differences, &pair.limits, &self.normaliser) {
@@ -431,9 +439,12 @@ impl Job<'_> {
                 .unwrap_or_else(std::sync::PoisonError::into_inner),
         );
         let built = pair.build_seconds();
-        let (results, out) = recorder.conclude(&outcome, &pair.versions, built, notes);
-        self.print(&results, out.path());
-        Ok(Code(results.exit_code()))
+        let concluded = recorder.conclude(&outcome, &pair.versions, built, notes);
+        self.print(&concluded);
+        match concluded.unwritten {
+            None => Ok(Code(concluded.results.exit_code())),
+            Some(what) => Err(cannot_write(what)),
+        }
     }
 
     /// What there is to go on with. Cases of other versions stay with the run that found them.
@@ -465,7 +476,8 @@ impl Job<'_> {
         }
     }
 
-    fn print(&self, results: &Results, out: &Path) {
+    fn print(&self, concluded: &Concluded) {
+        let (results, out) = (&concluded.results, concluded.out.path());
         if self.printing == Printing::JsonLines {
             let event = serde_json::json!({
                 "event": "end",
@@ -481,8 +493,11 @@ impl Job<'_> {
         } else {
             let shown = out.display().to_string();
             let summary = terminal::summary(results, &shown, Style::detect());
-            let report = out.join("report.html");
-            say(&format!("{summary}\nreport: {}\n", report.display()));
+            let report = match &concluded.unwritten {
+                None => format!("\nreport: {}\n", out.join("report.html").display()),
+                Some(_) => String::new(),
+            };
+            say(&format!("{summary}{report}"));
         }
     }
 }
@@ -549,10 +564,14 @@ fn cancel_on_signals(cancel: &Cancel) {
 
 fn cannot_write(error: impl std::fmt::Display) -> Failure {
     Failure {
-        code: Code::CANNOT_RUN,
+        code: Code::UNWRITTEN,
         what: error.to_string(),
         place: None,
-        help: Some("see whether the disk is full and the directory writable".into()),
+        help: Some(
+            "make room, or see to it that the directory can be written; \
+             then go on with --resume, or choose another directory with --out"
+                .into(),
+        ),
         output: None,
     }
 }

@@ -7,6 +7,7 @@ mod guides;
 mod printing;
 mod room;
 mod settings;
+mod writing;
 
 use room::*;
 use serde_json::Value;

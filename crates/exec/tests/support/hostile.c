@@ -39,6 +39,27 @@ static int loop(void) {
     for (volatile int i = 0;; i++) {
     }
 }
+/* As many milliseconds on a processor as the second argument says, by a clock that the shim does not replace. */
+static int work(void) {
+    struct timespec used;
+    do {
+        for (volatile int i = 0; i < 100000; i++) {
+        }
+        long result = SYS_clock_gettime;
+        __asm__ volatile("syscall" : "+a"(result) : "D"((long)CLOCK_PROCESS_CPUTIME_ID), "S"(&used) : "rcx", "r11", "memory");
+    } while (used.tv_sec * 1000 + used.tv_nsec / 1000000 < atol(target));
+    return 0;
+}
+static int work_in_child(void) {
+    pid_t pid = fork();
+    if (pid == 0) _exit(work());
+    int status = 1;
+    waitpid(pid, &status, 0);
+    return status;
+}
+static int wait_for_ever(void) {
+    for (;;) pause();
+}
 static int overflow_stack(void) {
     volatile char frame[4096];
     frame[0] = 1;
@@ -298,7 +319,7 @@ int main(int count, char **arguments) {
     static const struct {
         const char *name;
         int (*run)(void);
-    } modes[] = {{"crash", crash}, {"abort", abort_now}, {"divide", divide}, {"loop", loop}, {"stack", overflow_stack},
+    } modes[] = {{"crash", crash}, {"abort", abort_now}, {"divide", divide}, {"loop", loop}, {"work", work}, {"work-in-child", work_in_child}, {"wait", wait_for_ever}, {"stack", overflow_stack},
                  {"fork-bomb", fork_bomb}, {"count-forks", count_forks}, {"memory", memory}, {"write-outside", write_outside},
                  {"kill-group", kill_group}, {"kill-all", kill_all}, {"kill-parent", kill_parent}, {"daemon", daemonize},
                  {"close-all", close_all}, {"fill-file", fill_file}, {"fill-disk", fill_disk}, {"connect", connect_out},

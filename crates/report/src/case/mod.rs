@@ -4,7 +4,7 @@
 mod description;
 mod reproduce;
 
-use crate::files::{FileError, attempt, content_name, replace_directory};
+use crate::files::{FileError, TEMPORARY, attempt, content_name, replace_directory};
 use crate::results::{
     Change, Difference, End, FileWritten, InputView, Kind, Outcome, Side, Versions,
 };
@@ -69,6 +69,7 @@ impl Case {
     pub fn to_difference(&self, folder: &str) -> Difference {
         Difference {
             golden: None,
+            also: Vec::new(),
             id: self.id.clone(),
             kind: self.kind,
             title: self.title.clone(),
@@ -113,9 +114,11 @@ impl Case {
     pub fn write(&self, parent: &Path) -> Result<PathBuf, CaseError> {
         attempt("make", parent, std::fs::create_dir_all(parent))?;
         let target = parent.join(self.folder_name());
-        let builder = tempfile::Builder::new().prefix(".tmp-").tempdir_in(parent);
+        let builder = tempfile::Builder::new()
+            .prefix(TEMPORARY)
+            .tempdir_in(parent);
         let fresh = attempt("write in", parent, builder)?;
-        self.write_files(fresh.path())?;
+        self.write_files(fresh.path(), &target)?;
         attempt("write", fresh.path(), share(fresh.path()))?;
         replace_directory(fresh.path(), &target)?;
         // Nothing is left under the temporary name.
@@ -123,10 +126,11 @@ impl Case {
         Ok(target)
     }
 
-    fn write_files(&self, folder: &Path) -> Result<(), CaseError> {
+    /// Writes into `folder`, which is to become `target`: the name that errors speak of.
+    fn write_files(&self, folder: &Path, target: &Path) -> Result<(), CaseError> {
         let put = |name: &str, contents: &[u8]| {
-            let path = folder.join(name);
-            attempt("write", &path, std::fs::write(&path, contents))
+            let written = std::fs::write(folder.join(name), contents);
+            attempt("write", &target.join(name), written)
         };
         for (number, stream) in self.input.streams.iter().enumerate() {
             put(&streams::file_name(&self.input, number), &stream.bytes)?;

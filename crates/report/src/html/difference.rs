@@ -42,6 +42,12 @@ fn push_card(out: &mut String, difference: &Difference, place: usize, results: &
             "<span class=\"badge quiet\">{inputs} inputs</span>"
         ));
     }
+    if let Some(also) = wording::also(difference) {
+        out.push_str(&format!(
+            "<span class=\"badge quiet\">{}</span>",
+            printable(&also)
+        ));
+    }
     if let Some(golden) = &difference.golden {
         out.push_str(&format!(
             "<span class=\"badge quiet\">{}</span>",

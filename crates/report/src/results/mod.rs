@@ -173,9 +173,18 @@ pub struct Stats {
     pub more: BTreeMap<String, Value>,
 }
 
+/// A further case of a difference.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Also {
+    pub id: String,
+    /// Its folder, relative to the output directory.
+    pub case: String,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
-    /// `0001`, `0002`, … in the order of ranking at the time of saving.
+    /// `0001`, `0002`, … in the order in which they were found. Numbers stay as they are; those that
+    /// are missing from a list are named by `also` of another difference.
     pub id: String,
     pub kind: Kind,
     /// One line: what differs.
@@ -185,6 +194,9 @@ pub struct Difference {
     pub group_size: u64,
     /// The case's folder, relative to the output directory.
     pub case: String,
+    /// Cases that were found as another difference and turned out to show this one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<Also>,
     pub input: InputView,
     pub base: Outcome,
     pub head: Outcome,

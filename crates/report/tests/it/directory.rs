@@ -127,6 +127,38 @@ fn going_on_keeps_what_is_there() {
     assert_eq!(out.cases().unwrap(), [case]);
 }
 
+/// A killed run leaves what it was writing, and at worst a case under two names.
+#[test]
+fn what_a_killed_run_was_writing_is_swept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out");
+    let out = OutputDirectory::create(&path).unwrap();
+    let results = sample::results();
+    let mut case = Case::of(&results.differences[0], &results.versions);
+    let first = out.add_case(&case).unwrap();
+    case.title = "another name".into();
+    let second = out.add_case(&case).unwrap();
+    drop(out);
+    std::fs::create_dir(path.join("cases/.tmp-abc")).unwrap();
+    std::fs::write(path.join("cases/.tmp-abc/stdin.bin"), "half").unwrap();
+    std::fs::write(path.join(".tmp-def"), "half").unwrap();
+    std::fs::write(path.join("corpus/.tmp-ghi"), "half").unwrap();
+    let out = OutputDirectory::open(&path).unwrap();
+    assert_eq!(names(&path), [".changeling-out", "cases", "corpus"]);
+    assert_eq!(names(&path.join("corpus")), [""; 0]);
+    let mut both = out.folders_of(&case.id);
+    both.sort();
+    let mut expected = [first.clone(), second.clone()];
+    expected.sort();
+    assert_eq!(both, expected);
+    out.remove_case(&first);
+    assert_eq!(out.folders_of(&case.id), std::slice::from_ref(&second));
+    assert_eq!(
+        names(&path.join("cases")),
+        [second.trim_start_matches("cases/")]
+    );
+}
+
 #[test]
 fn inputs_are_kept_once_and_come_back_as_seeds() {
     let folder = tempfile::tempdir().unwrap();

@@ -60,6 +60,7 @@ pub fn change() -> Change {
 fn difference(number: u64, kind: Kind, title: &str, base: Outcome, head: Outcome) -> Difference {
     Difference {
         golden: None,
+        also: Vec::new(),
         id: format!("{number:04}"),
         kind,
         title: title.into(),
