@@ -35,7 +35,7 @@ pub struct SearchOptions {
     /// Stop once N groups of differences are known
     #[arg(long, value_name = "N", help_heading = "Search")]
     pub differences: Option<usize>,
-    /// Guides of the search, separated by commas: all (usual), none, reach, subgoals, prune, csg, incremental, correlation
+    /// Guides of the search, separated by commas: all (usual), none, reach, subgoals, prune, csg, incremental, correlation, values
     #[arg(long, value_name = "LIST", help_heading = "Search")]
     pub guide: Option<String>,
     /// An SMT-LIB solver instead of the embedded one: z3, bitwuzla, cvc5 or a path

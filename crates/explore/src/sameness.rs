@@ -5,7 +5,8 @@
 //! input that takes this pair of paths, which is what the solver is asked if the expressions are not the same.
 
 use crate::frontier::{Bucket, Task};
-use crate::guide::Flip;
+use crate::guide::{Flip, Guide};
+use crate::merge::Step;
 use crate::path::{Path, Probed};
 use crate::runner::Side;
 use crate::state::State;
@@ -138,6 +139,33 @@ pub struct Asked {
 const MOST_WISHES: u32 = 2;
 
 impl State {
+    /// Compares the values that changes have left behind before each decision, and in the end.
+    pub fn follow_probes(
+        &mut self,
+        steps: &mut [Step],
+        paths: [&Path; 2],
+    ) -> Result<Compared, TermError> {
+        let mut comparison = Comparison::new(paths, self.guide.has_probes());
+        let mut passed = [0; 2];
+        let mut pass = |until: [usize; 2], guide: &dyn Guide, comparison: &mut Comparison<'_>| {
+            for side in Side::BOTH {
+                let at = side.index();
+                let marks = &paths[at].marks[passed[at]..until[at]];
+                if marks.iter().any(|mark| guide.is_blind(side, mark.block)) {
+                    comparison.lose();
+                }
+                passed[at] = until[at];
+            }
+        };
+        for step in steps {
+            pass(step.marks, self.guide.as_ref(), &mut comparison);
+            step.sameness = comparison.after(&mut self.arena, step.probes)?;
+        }
+        let all = paths.map(|path| path.marks.len());
+        pass(all, self.guide.as_ref(), &mut comparison);
+        comparison.finish(&mut self.arena)
+    }
+
     /// A flip that could be given up if both versions are in the same state before it: whether they are.
     pub fn settle_sameness(&mut self, node: NodeId, flip: &mut Flip) {
         let Sameness::Unless(unless) = flip.sameness else {

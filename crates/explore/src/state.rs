@@ -16,7 +16,7 @@ use crate::path::{self, Path, TestKind};
 use crate::ran::Ran;
 use crate::readings::Readings;
 use crate::runner::{Side, TracedRun};
-use crate::sameness::{Asked, Compared, Comparison};
+use crate::sameness::Asked;
 use crate::search::Subject;
 use crate::terms::TermError;
 use crate::tree::{Ended, Far, Inserted, NodeId, PairState, RunId, Tree, WayState};
@@ -413,33 +413,6 @@ impl State {
         let all = paths.map(|path| path.marks.len());
         pass(all, &mut contexts);
         (contexts, furthest, progress)
-    }
-
-    /// Compares the values that changes have left behind before each decision, and in the end.
-    fn follow_probes(
-        &mut self,
-        steps: &mut [merge::Step],
-        paths: [&Path; 2],
-    ) -> Result<Compared, TermError> {
-        let mut comparison = Comparison::new(paths, self.guide.has_probes());
-        let mut passed = [0; 2];
-        let mut pass = |until: [usize; 2], guide: &dyn Guide, comparison: &mut Comparison<'_>| {
-            for side in Side::BOTH {
-                let at = side.index();
-                let marks = &paths[at].marks[passed[at]..until[at]];
-                if marks.iter().any(|mark| guide.is_blind(side, mark.block)) {
-                    comparison.lose();
-                }
-                passed[at] = until[at];
-            }
-        };
-        for step in steps {
-            pass(step.marks, self.guide.as_ref(), &mut comparison);
-            step.sameness = comparison.after(&mut self.arena, step.probes)?;
-        }
-        let all = paths.map(|path| path.marks.len());
-        pass(all, self.guide.as_ref(), &mut comparison);
-        comparison.finish(&mut self.arena)
     }
 
     fn new_pair(

@@ -7,6 +7,7 @@ mod guides;
 mod printing;
 mod room;
 mod settings;
+mod values;
 mod writing;
 
 use room::*;

@@ -61,12 +61,6 @@ pub struct SideTable {
     pub chains: Chains,
 }
 
-/// Runs that a target gets before the next one has its turn.
-const TURN: u32 = 32;
-/// Runs after which a target is not aimed at any more.
-const PATIENCE: u32 = 1024;
-/// The same for a side of a changed branch, which may be impossible to take.
-const PATIENCE_WITH_SIDES: u32 = 96;
 /// Ranks of flips that lead to other targets than the one whose turn it is.
 pub(super) const LATER: u32 = 1 << 29;
 
@@ -100,10 +94,10 @@ pub struct Guided {
     /// Targets that no run has reached, by number; the first has its turn.
     pub(super) missing: Vec<usize>,
     /// The same for sides of changed branches, which come after all changes.
-    sides: Vec<usize>,
+    pub(super) sides: Vec<usize>,
     /// Runs in which each target had its turn.
-    spent: Vec<u32>,
-    turn: u32,
+    pub(super) spent: Vec<u32>,
+    pub(super) turn: u32,
     pub(super) epoch: u64,
     pub(super) random: Random,
     pub(super) arrivals: u32,
@@ -290,53 +284,6 @@ impl Guided {
             rank: u32::from(self.is_covered(flip)) * COVERED,
             bucket: None,
         }
-    }
-
-    /// The target whose turn it is.
-    fn current(&self) -> Option<usize> {
-        let first = self.missing.first().or(self.sides.first());
-        first.copied()
-    }
-
-    /// What has run need not be aimed at any more.
-    fn retire(&mut self, coverage: [&[u8]; 2]) {
-        let targets = &self.tables.targets;
-        let left = |at: &usize| {
-            let target = &targets[*at];
-            let coverage = coverage[target.side.index()];
-            let ran = |block: &u32| coverage.get(*block as usize).is_some_and(|byte| *byte != 0);
-            !target.blocks.iter().any(ran)
-        };
-        let before = self.missing.len() + self.sides.len();
-        self.missing.retain(left);
-        self.sides.retain(left);
-        if self.missing.len() + self.sides.len() != before {
-            self.epoch += 1;
-            self.turn = 0;
-        }
-    }
-
-    fn take_turns(&mut self) {
-        let (list, patience) = if self.missing.is_empty() {
-            (&mut self.sides, PATIENCE_WITH_SIDES)
-        } else {
-            (&mut self.missing, PATIENCE)
-        };
-        let Some(&first) = list.first() else {
-            return;
-        };
-        self.turn += 1;
-        self.spent[first] += 1;
-        let spent = self.spent[first];
-        if spent >= patience {
-            list.remove(0);
-        } else if list.len() > 1 && self.turn >= TURN.max(spent / 4) {
-            list.rotate_left(1);
-        } else {
-            return;
-        }
-        self.epoch += 1;
-        self.turn = 0;
     }
 }
 

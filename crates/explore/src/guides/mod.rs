@@ -32,6 +32,7 @@ mod repeats;
 mod situations;
 mod survey;
 mod target;
+mod turns;
 mod uses;
 
 pub use choice::{Choice, ChoiceError, Order, Part};
