@@ -191,7 +191,7 @@ impl State {
     /// An input that was not run before.
     pub fn variation(&mut self) -> Option<Input> {
         for _ in 0..TRIES {
-            let near = match self.pool.random.below(2) {
+            let near = match self.pool.random.below(3) {
                 0 => self.readings.choose(&mut self.pool.random),
                 _ => None,
             };
@@ -272,8 +272,8 @@ impl State {
     fn neighbour(&mut self, run: RunId) -> Option<Input> {
         match self.pool.random.below(6) {
             0 => self.with_other_byte(run, true),
-            1 | 2 => self.with_other_byte(run, false),
-            3 => self.rearranged(run),
+            1 => self.with_other_byte(run, false),
+            2 | 3 => self.rearranged(run),
             _ => None,
         }
     }
