@@ -1,12 +1,11 @@
-/* Counts the conditional jumps that a program executes, one instruction after the other, from the moment on when it and its libraries are loaded,
- * by where their code is:
+/* Counts the conditional jumps that a program executes, one instruction after the other, from the very first, by where their code is:
  *
- *     jumps [-a] COUNTS PROGRAM [ARGUMENT...]
+ *     jumps COUNTS PROGRAM [ARGUMENT...]
  *
- * writes "executable N libraries N loader N" to the file COUNTS. With -a the loading counts, too. x86-64 only. */
+ * writes "executable N libraries N loader N loading N" to the file COUNTS. Loading is all that runs before the program's own first instruction; the others
+ * count from there. x86-64 only. */
 #define _GNU_SOURCE
 #include <elf.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum place { EXECUTABLE, LIBRARIES, LOADER, PLACES };
+enum place { EXECUTABLE, LIBRARIES, LOADER, LOADING, PLACES };
 
 /* What is known of an instruction, by its address: code does not change. */
 enum { SLOTS = 1 << 20, UNKNOWN = 0, OTHER = 1, JUMP = 2 };
@@ -103,11 +102,10 @@ static void wait_for(pid_t child, int *status)
         fail("waitpid");
 }
 
-/* Lets the loader do its work, up to the first instruction of the executable. */
-static void run_to_entry(pid_t child, int *status)
+/* Where the executable begins, which the kernel has told the loader. */
+static uint64_t entry_of(pid_t child)
 {
     struct { uint64_t kind, value; } entry;
-    struct user_regs_struct registers;
     char name[64];
 
     snprintf(name, sizeof name, "/proc/%d/auxv", child);
@@ -119,31 +117,18 @@ static void run_to_entry(pid_t child, int *status)
             fail(name);
     } while (entry.kind != AT_ENTRY);
     fclose(file);
-    errno = 0;
-    long code = ptrace(PTRACE_PEEKTEXT, child, entry.value, NULL);
-    if (errno != 0 || ptrace(PTRACE_POKETEXT, child, entry.value, (code & ~0xffL) | 0xcc) < 0)
-        fail("break point");
-    if (ptrace(PTRACE_CONT, child, NULL, NULL) < 0)
-        fail("loading");
-    wait_for(child, status);
-    if (!WIFSTOPPED(*status) || ptrace(PTRACE_GETREGS, child, NULL, &registers) < 0 || registers.rip != entry.value + 1) {
-        fprintf(stderr, "it did not get to its entry\n");
-        exit(125);
-    }
-    registers.rip = entry.value;
-    if (ptrace(PTRACE_POKETEXT, child, entry.value, code) < 0 || ptrace(PTRACE_SETREGS, child, NULL, &registers) < 0)
-        fail("break point");
+    return entry.value;
 }
 
 int main(int argc, char **argv)
 {
     uint64_t counts[PLACES] = { 0 };
+    uint64_t entry = 0;
+    bool is_loaded = false;
     int status, signal = 0;
 
-    bool all = argc > 1 && strcmp(argv[1], "-a") == 0;
-    argv += all;
-    if (argc - all < 3) {
-        fprintf(stderr, "usage: jumps [-a] COUNTS PROGRAM [ARGUMENT...]\n");
+    if (argc < 3) {
+        fprintf(stderr, "usage: jumps COUNTS PROGRAM [ARGUMENT...]\n");
         return 125;
     }
     pid_t child = fork();
@@ -157,21 +142,27 @@ int main(int argc, char **argv)
         _exit(125);
     }
     wait_for(child, &status);
-    if (WIFSTOPPED(status) && !all)
-        run_to_entry(child, &status);
+    if (WIFSTOPPED(status))
+        entry = entry_of(child);
     for (; WIFSTOPPED(status); wait_for(child, &status)) {
         signal = WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
         struct user_regs_struct registers;
         if (ptrace(PTRACE_GETREGS, child, NULL, &registers) < 0)
             fail("reading registers");
+        is_loaded = is_loaded || registers.rip == entry;
         /* About to run; a signal that stops it here shows the same instruction again. */
         if (signal == 0 && kind_of(child, registers.rip) == JUMP)
-            counts[place_of(child, registers.rip)]++;
+            counts[is_loaded ? place_of(child, registers.rip) : LOADING]++;
         if (ptrace(PTRACE_SINGLESTEP, child, NULL, (void *)(long)signal) < 0)
             fail("single step");
     }
+    static const char *const names[PLACES] = { "executable", "libraries", "loader", "loading" };
     FILE *out = fopen(argv[1], "w");
-    if (out == NULL || fprintf(out, "executable %lu libraries %lu loader %lu\n", counts[EXECUTABLE], counts[LIBRARIES], counts[LOADER]) < 0 || fclose(out) != 0)
+    if (out == NULL)
+        fail(argv[1]);
+    for (int i = 0; i < PLACES; i++)
+        fprintf(out, "%s %lu\n", names[i], counts[i]);
+    if (ferror(out) || fclose(out) != 0)
         fail(argv[1]);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

@@ -1,6 +1,8 @@
 """Conditional jumps of the whole process: the program's own, those of the libraries, those of the loader. What is counted is the plain binary, one
 instruction after the other, so that nothing of Changeling has a part in it; how many conditions depend on the input is what the traced run says."""
 
+import concurrent.futures
+import itertools
 import json
 import pathlib
 import platform
@@ -21,37 +23,84 @@ PATIENCE = 600
 class Case:
     """A program that can be built, and an input."""
 
-    def __init__(self, name, place, options, inputs, seed):
+    def __init__(self, name, place, options, inputs, seed, suite=None):
         self.name, self.place, self.options = name, place, options
         self.inputs, self.seed = inputs, seed
+        # What it is one of many of.
+        self.suite = suite
+
+
+class Count:
+    """Conditional jumps of one run, and those of them that depend on the input."""
+
+    def __init__(self, jumps, tainted):
+        self.tainted = tainted
+        self.loaded = jumps["executable"] + jumps["libraries"]
+        self.whole = sum(jumps.values())
+
+    def shares(self):
+        return [1 - self.tainted / self.loaded, 1 - self.tainted / self.whole]
 
 
 def process(tool, programs, options):
     """The newest version of each program, on its first seed and on its samples; programs of the fixtures on their first seed."""
     if platform.machine() != "x86_64":
         raise SystemExit("error: conditional jumps are counted on x86-64 only")
-    kinds = ("jumps of the program", "of libraries", "of the loader")
-    head("program", "input", *kinds, "on the input", "on its length", "untainted", "lengths counted")
-    shares = []
+    kinds = ("jumps of the program", "of libraries", "of the loader", "while loading")
+    head("program", "input", *kinds, "on the input", "on its length", "untainted", "with loader and loading")
+    counts, suites = [], {}
     cases = [case for program in programs for case in cases_of(program)] + [fixture(name) for name in options.fixture]
     with tempfile.TemporaryDirectory() as room:
         counter = pathlib.Path(room, "jumps")
         subprocess.run(["clang-22", "-O2", ROOT / "bench/corpus/jumps.c", "-o", counter], check=True)
-        for case in cases:
-            shares += measure(tool, counter, case)
-    if shares:
-        most = sum(share >= 0.9 for share in shares)
-        print(f"\nmedian {statistics.median(shares):.1%}; 90 % or more in {most} of {len(shares)}")
+        for case, cells, counted in measured(tool, counter, cases, options.jobs):
+            row(*cells)
+            if counted and case.suite:
+                suites.setdefault(case.suite, []).append(counted)
+            elif counted:
+                counts.append(counted)
+    print()
+    if counts:
+        summary("first seeds", counts)
+    for name, of_suite in suites.items():
+        summary(name, of_suite)
     return True
+
+
+def measured(tool, counter, cases, jobs):
+    """Counts do not depend on what else runs, so there are several at a time; the first of each program makes the builds that the others find."""
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for _, group in itertools.groupby(cases, lambda case: case.place):
+            first, *others = group
+            yield first, *measure(tool, counter, first)
+            answers = pool.map(lambda case: measure(tool, counter, case), others)
+            yield from ((case, *answer) for case, answer in zip(others, answers))
+
+
+def summary(name, counts):
+    """All jumps together, and the input in the middle; without what the loader does, and with it."""
+    for number, what in enumerate(["untainted", "with loader and loading"]):
+        jumps = sum(count.whole if number else count.loaded for count in counts)
+        clean = jumps - sum(count.tainted for count in counts)
+        shares = [count.shares()[number] for count in counts]
+        most = sum(share >= 0.9 for share in shares)
+        print(
+            f"{name}, {what}: {clean} of {jumps} jumps ({clean / jumps:.1%}); median {statistics.median(shares):.1%}, "
+            f"{min(shares):.1%} to {max(shares):.1%}; 90 % or more in {most} of {len(shares)}"
+        )
 
 
 def cases_of(program):
     version = list(program.versions.values())[-1]
     place, options = sources.tree(version), build_options(program)
     yield Case(program.name, place, options, program.inputs, program.seeds[0])
-    for path in program.data.get("sample", []):
-        file = place / path
-        yield Case(f"{program.name}, {file.name}", place, options, program.inputs, {"stdin": "hex:" + file.read_bytes().hex()})
+    for pattern in program.data.get("sample", []):
+        files = sorted(place.glob(pattern))
+        if not files:
+            raise SystemExit(f"error: corpus/{program.name}/program.toml: no file of {version.name} is a sample by `{pattern}`")
+        for file in files:
+            seed = {"stdin": "hex:" + file.read_bytes().hex()}
+            yield Case(f"{program.name}, {file.name}", place, options, program.inputs, seed, f"{program.name}, {pattern}")
 
 
 def fixture(name):
@@ -69,33 +118,24 @@ def fixture(name):
 
 
 def measure(tool, counter, case):
-    """The share of jumps that do not depend on the input, if it could be measured."""
+    """The cells of a row, and what was counted if it could be."""
     built, _, problem = tool.build_at(case.place, case.options)
-    document, counts = None, None
+    document, jumps = None, None
     if built:
         document, problem = tool.trace_at(case.place, case.options, case.inputs, case.seed)
     if document:
-        counts = count(counter, built["plain"], case.inputs, case.seed)
+        jumps = count(counter, built["plain"], case.inputs, case.seed)
         problem = f"not counted within {PATIENCE} s"
-    if not counts:
-        row(case.name, problem, *[""] * 7)
-        return []
+    if not jumps:
+        return [case.name, problem, *[""] * 8], None
     branches = sites_of_branches(built)
     # What else is decided, such as the size of a copy bit by bit, is no jump.
     tests = [test for test in document["tests"] if test["kind"] in ("branch", "switch") and test["site"] in branches]
     lengths = sum(is_of_length(test["condition"]) for test in tests)
-    jumps = counts["executable"] + counts["libraries"]
-    share = 1 - (len(tests) - lengths) / jumps
-    row(
-        case.name,
-        f"{document['input']['bytes']} bytes",
-        *counts.values(),
-        len(tests) - lengths,
-        lengths,
-        f"{share:.1%}",
-        f"{1 - len(tests) / jumps:.1%}",
-    )
-    return [share]
+    counted = Count(jumps, len(tests) - lengths)
+    shares = [f"{share:.1%}" for share in counted.shares()]
+    cells = [case.name, f"{document['input']['bytes']} bytes", *jumps.values(), counted.tainted, lengths, *shares]
+    return cells, counted
 
 
 def sites_of_branches(built):

@@ -20,6 +20,9 @@ pub struct Calls {
     pub unresolved: Vec<Site>,
     /// Functions that can run at any later time: exit and signal handlers, threads.
     pub detached: BTreeSet<FunctionId>,
+    /// Functions that may run whenever code outside of the program does: these, and all that it may know of. Most of them
+    /// run where it is called; that no other can is not known.
+    pub loose: BTreeSet<FunctionId>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,6 +57,7 @@ impl Calls {
             exits: vec![Exits::default(); program.functions.len()],
             unresolved: Vec::new(),
             detached: BTreeSet::new(),
+            loose: pointers.given_away().clone(),
         };
         for site in program.sites() {
             if let Some(call) = program.instruction(site).call() {
@@ -69,6 +73,10 @@ impl Calls {
             .collect();
         calls.callers.sort_unstable();
         calls.find_exits(program);
+        calls.loose.extend(&calls.detached);
+        let own = program.definitions();
+        let replacing = own.filter(|&id| library::replaces(&program.function(id).symbol));
+        calls.loose.extend(replacing);
         calls
     }
 

@@ -87,6 +87,24 @@ pub fn pointers(symbol: &str) -> Pointers {
     }
 }
 
+/// Writes no pointers, but calls what it was given, now or later.
+pub fn calls_back(symbol: &str) -> bool {
+    matches!(bare(symbol), "qsort" | "sigaction" | "__cxa_throw")
+}
+
+/// Functions that a program may have of its own in place of the library's, which calls them then.
+pub fn replaces(symbol: &str) -> bool {
+    let allocates = matches!(
+        symbol,
+        "malloc" | "calloc" | "realloc" | "free" | "memalign" | "aligned_alloc" | "posix_memalign"
+    );
+    // operator new and delete, in all their forms.
+    allocates
+        || ["_Znw", "_Zna", "_Zdl", "_Zda"]
+            .iter()
+            .any(|start| symbol.starts_with(start))
+}
+
 pub fn writes(symbol: &str) -> Writes {
     if symbol.starts_with("llvm.mem") || symbol.starts_with("llvm.va_") {
         return Writes::First;

@@ -58,7 +58,8 @@ impl Passage {
         } else {
             starts
         };
-        let detached = graphs.calls.detached.iter().copied();
+        let loose = graphs.calls.loose.iter().copied();
+        let apart = crate::reach::run_by_loader(program);
         let unresolved = !graphs.calls.unresolved.is_empty();
         let taken = if unresolved {
             crate::pointers::address_taken(program)
@@ -72,7 +73,7 @@ impl Passage {
                 work.push(own.first);
             }
         };
-        for function in starts.into_iter().chain(detached).chain(taken) {
+        for function in starts.into_iter().chain(loose).chain(apart).chain(taken) {
             begin(function, &mut live, &mut work);
         }
         while let Some(segment) = work.pop() {

@@ -5,7 +5,7 @@
 //! also holds with recursion. What is not certain is answered with "can": a
 //! branch is called irrelevant only if it is.
 
-use changeling_program::{Constant, FunctionId, Program, Site, Value};
+use changeling_program::{Constant, FunctionId, Global, Program, Site, Value};
 
 use crate::flow::SegmentId;
 use crate::graphs::Graphs;
@@ -24,7 +24,7 @@ pub struct Reach {
     /// Per segment: a changed site can have run before its end.
     before: Vec<bool>,
     changed: Vec<Site>,
-    /// A change can come at any time.
+    /// A change can come at any time, or have come before `main`.
     always: bool,
     jump: bool,
     passage: Passage,
@@ -45,9 +45,10 @@ impl Reach {
         }
         summary.backwards();
         let functions = &summary.reach.functions;
-        let detached = graphs.calls.detached.iter().any(|id| functions[id.index()]);
-        let destructors = destructors(program).iter().any(|id| functions[id.index()]);
-        summary.reach.always = detached || destructors;
+        // No trace tells what ran before `main`: whoever comes from there may have come by a change.
+        let apart = run_by_loader(program).into_iter();
+        let mut apart = apart.chain(graphs.calls.loose.iter().copied());
+        summary.reach.always = apart.any(|id| functions[id.index()]);
         summary.reach
     }
 
@@ -342,17 +343,34 @@ pub fn constructors(program: &Program) -> Vec<FunctionId> {
     listed(program, "llvm.global_ctors")
 }
 
-/// Functions that run after `main`.
-fn destructors(program: &Program) -> Vec<FunctionId> {
-    listed(program, "llvm.global_dtors")
+/// Functions that the loader runs, before `main` or after it: those in the compiler's lists, and those whose address the source
+/// has put among theirs by itself.
+pub fn run_by_loader(program: &Program) -> Vec<FunctionId> {
+    let is_list = |section: &String| {
+        let lists = [
+            ".preinit_array",
+            ".init_array",
+            ".fini_array",
+            ".ctors",
+            ".dtors",
+        ];
+        lists.iter().any(|list| section.starts_with(list))
+    };
+    let globals = program.globals.iter();
+    let lists = globals.filter(|global| global.section.as_ref().is_some_and(is_list));
+    let mut found: Vec<FunctionId> = lists.flat_map(|list| named_in(program, list)).collect();
+    found.extend(constructors(program));
+    found.extend(listed(program, "llvm.global_dtors"));
+    found
 }
 
 fn listed(program: &Program, name: &str) -> Vec<FunctionId> {
     let list = program.globals.iter().find(|global| global.symbol == name);
-    let mut work: Vec<Value> = list
-        .and_then(|global| global.initialiser)
-        .into_iter()
-        .collect();
+    list.map_or_else(Vec::new, |list| named_in(program, list))
+}
+
+fn named_in(program: &Program, list: &Global) -> Vec<FunctionId> {
+    let mut work: Vec<Value> = list.initialiser.into_iter().collect();
     let mut found = Vec::new();
     while let Some(value) = work.pop() {
         match value {

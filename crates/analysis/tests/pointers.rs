@@ -1,7 +1,7 @@
 //! What pointers point to, whom calls call, and how calls fail to come back.
 
 use changeling_analysis::{Distances, Graphs, Memory, Origin};
-use changeling_program::{Builder, Constant, Predicate, Site, Value};
+use changeling_program::{BinaryOp, Builder, Constant, Predicate, Site, Value};
 
 #[test]
 fn fields_are_kept_apart_and_elements_are_not() {
@@ -157,7 +157,7 @@ fn code_behind_a_call_depends_on_its_coming_back() {
     f.start(0);
     let x = f.argument(0);
     f.call(check, &[x]);
-    let sum = f.binary(changeling_program::BinaryOp::Add, x, x);
+    let sum = f.binary(BinaryOp::Add, x, x);
     f.ret(Some(sum));
     let program = b.finish();
     let graphs = Graphs::new(&program);
@@ -203,4 +203,93 @@ fn ten_thousand_blocks_in_one_function() {
         reach.can_follow(&program, &graphs, site, 0)
             && !reach.can_follow(&program, &graphs, site, 1)
     }));
+}
+
+/// Who gets hold of a function may call it when it likes: the loader by its lists, a library by memory that it was given.
+#[test]
+fn code_outside_calls_what_it_knows_of() {
+    /// How the function becomes known.
+    #[derive(Clone, Copy, PartialEq)]
+    enum Known {
+        Nowhere,
+        Constructor,
+        Section,
+        Given(&'static str),
+        Inside(&'static str),
+        Variable,
+    }
+    let always = |known: Known| {
+        let mut b = Builder::new();
+        let (own, main) = (b.declare("own", 1), b.declare("main", 1));
+        let pointer = b.pointer_type();
+        let (int, void) = (b.integer_type(32), b.void_type());
+        let register = match known {
+            Known::Given(name) | Known::Inside(name) => b.declare_typed(name, &[pointer], int),
+            _ => b.declare_typed("puts", &[pointer], void),
+        };
+        let list = match known {
+            Known::Constructor => "llvm.global_ctors",
+            _ => "list",
+        };
+        let address = Value::Function(own);
+        let contents = matches!(known, Known::Constructor | Known::Section).then_some(address);
+        let list = b.global(list, 8, contents);
+        let mut f = b.define(own, 1);
+        f.start(0);
+        let x = f.argument(0);
+        let changed = f.binary(BinaryOp::Add, x, x);
+        f.ret(Some(changed));
+        let mut f = b.define(main, 3);
+        f.start(0);
+        let (x, zero) = (f.argument(0), f.int(0));
+        match known {
+            Known::Given(_) => {
+                f.call(register, &[address]);
+            }
+            Known::Inside(_) => {
+                let memory = f.alloca(16);
+                let field = f.address(memory, 8);
+                f.store(address, field);
+                f.call(register, &[memory]);
+            }
+            Known::Variable => f.store(address, Value::Global(list)),
+            _ => {}
+        }
+        let condition = f.compare(Predicate::Slt, x, zero);
+        let decision = Site(condition.site().expect("a site").0 + 1);
+        f.branch(condition, f.block(1), f.block(2));
+        for block in [1, 2] {
+            f.start(block);
+            f.ret(Some(zero));
+        }
+        let mut program = b.finish();
+        let list = &mut program.globals[list.index()];
+        if known == Known::Section {
+            list.section = Some(".init_array.00099".into());
+        }
+        if known == Known::Variable {
+            // It belongs to a library.
+            list.initialiser = None;
+        }
+        let graphs = Graphs::new(&program);
+        let target = changed.site().expect("a site");
+        let reach = changeling_analysis::Reach::new(&program, &graphs, &[target]);
+        let follows = reach.can_follow(&program, &graphs, decision, 0);
+        assert_eq!(follows, reach.can_precede(&graphs, decision));
+        follows
+    };
+    assert!(!always(Known::Nowhere));
+    assert!(!always(Known::Given("puts")));
+    for known in [
+        Known::Constructor,
+        Known::Section,
+        Known::Variable,
+        Known::Given("library_function"),
+        Known::Inside("library_function"),
+        Known::Given("qsort"),
+        Known::Inside("sigaction"),
+        Known::Given("__cxa_throw"),
+    ] {
+        assert!(always(known));
+    }
 }

@@ -118,6 +118,7 @@ impl<'p> Keys<'p> {
             self.content_key(global, CONTENT_DEPTH),
             global.constant,
             global.thread_local,
+            &global.section,
         ))
     }
 

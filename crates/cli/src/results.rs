@@ -224,10 +224,9 @@ pub fn stopped(stopped: Stopped) -> results::Stopped {
     }
 }
 
-/// Which part of all flips each rule has given up: of these, those tried and those that wait.
+/// Which part of all flips each rule has given up.
 fn shares(stats: &Stats) -> serde_json::Value {
-    let tried: u64 = stats.by_bucket.values().map(|bucket| bucket.tasks).sum();
-    let all = (stats.discarded + tried + stats.waiting).max(1) as f64;
+    let all = stats.flips.max(1) as f64;
     let rules = stats.by_rule.iter();
     let shares = rules.filter_map(|(rule, count)| {
         let name = serde_json::to_value(rule).ok()?;
@@ -270,6 +269,7 @@ pub fn stats(outcome: &Outcome, build_seconds: f64) -> results::Stats {
             "branches",
             "diverged",
             "displaced",
+            "flips",
             "discarded",
             "by_rule",
             "audited",

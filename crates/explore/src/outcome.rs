@@ -166,6 +166,10 @@ pub struct Stats {
     /// Solutions found only by forgetting that values were fixed.
     pub displaced: u64,
     pub concretizations: u64,
+    /// Sides of decisions that were not taken at first and could not be excluded at once, each counted once: what was tried, what waits and
+    /// what was discarded. Tasks are more than these, because sides are tried again with other bytes, and some tasks have no side.
+    #[serde(default)]
+    pub flips: u64,
     /// Flips that a guide discarded.
     pub discarded: u64,
     /// The same by the reason why.

@@ -352,6 +352,15 @@ impl Tree {
         ways.filter(|way| way.state == WayState::Open).count() as u64
     }
 
+    /// Sides that the run which came first did not take. Where a value was fixed there is no other side, only other values.
+    pub fn other_sides(&self) -> u64 {
+        let decisions = self.nodes.iter().filter_map(|node| node.decision.as_ref());
+        let branches = decisions.filter(|decision| !matches!(decision.kind, TestKind::Fixed(_)));
+        branches
+            .map(|decision| decision.ways.len() as u64 - 1)
+            .sum()
+    }
+
     fn ancestors(&self, node: NodeId) -> impl Iterator<Item = (Option<&Decision>, Expr)> {
         let mut current = node;
         std::iter::from_fn(move || {

@@ -32,6 +32,7 @@ pub(crate) fn conclude(
     state.stats.tree_nodes = state.tree.size() as u64;
     state.stats.expressions = state.arena.len() as u64;
     state.stats.waiting = state.frontier.len() as u64;
+    state.stats.flips = state.tree.other_sides().saturating_sub(state.stats.avoided);
     let saved = Saved {
         format: SAVED_FORMAT,
         shape: subject.shape.clone(),

@@ -112,6 +112,7 @@ impl Builder {
             ty,
             constant: false,
             thread_local: false,
+            section: None,
             initialiser,
             place: None,
         });

@@ -86,6 +86,9 @@ pub struct Global {
     /// Never written.
     pub constant: bool,
     pub thread_local: bool,
+    /// Where the source wants it to lie. What lies among the addresses of functions that run before `main` runs.
+    #[serde(default)]
+    pub section: Option<String>,
     /// `None` if only declared here.
     pub initialiser: Option<Value>,
     pub place: Option<Place>,

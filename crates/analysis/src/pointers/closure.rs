@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use changeling_program::{Call, Callee, FunctionId, Instruction, Shape, Site, TypeId};
+use changeling_program::{Call, Callee, FunctionId, GlobalId, Instruction, Shape, Site, TypeId};
 
 use super::NodeId;
 use super::constraints::{Generator, address_taken};
@@ -107,6 +107,39 @@ impl Generator<'_> {
                 }
             }
         }
+    }
+
+    /// Functions whose address code outside of the program can have: it was given it, or memory from which it can be come to, or
+    /// it lies in a variable of its own. It may call them whenever it runs.
+    pub(super) fn given_away(&self) -> BTreeSet<FunctionId> {
+        let mut work = self.gifts.clone();
+        for (index, global) in self.program.globals.iter().enumerate() {
+            let origin = Origin::Global(GlobalId::new(index));
+            if let (None, Some(object)) = (global.initialiser, self.objects.find(origin)) {
+                work.extend(self.objects.cells_of(object));
+            }
+        }
+        let mut functions = BTreeSet::new();
+        let mut seen = HashSet::new();
+        let mut alike = HashSet::new();
+        while let Some(node) = work.pop() {
+            if !alike.insert(self.solver.contents_of(node)) {
+                continue;
+            }
+            for cell in self.solver.set(node) {
+                let (object, _) = self.objects.place(cell);
+                if !seen.insert(object) {
+                    continue;
+                }
+                match self.objects.get(object).origin {
+                    Origin::Function(id) if self.program.function(id).is_defined() => {
+                        functions.insert(id);
+                    }
+                    _ => work.extend(self.objects.cells_of(object)),
+                }
+            }
+        }
+        functions
     }
 
     /// Cell by cell, keeping distances. Returns whether anything was new.

@@ -105,6 +105,7 @@ pub fn generate(program: &Program, stop: &dyn Fn() -> bool) -> Option<Pointers> 
         callees: BTreeSet::new(),
         callbacks: BTreeSet::new(),
         copies: Vec::new(),
+        gifts: Vec::new(),
     };
     generator.addresses();
     generator.starts();
@@ -117,12 +118,14 @@ pub fn generate(program: &Program, stop: &dyn Fn() -> bool) -> Option<Pointers> 
     if stop() {
         return None;
     }
+    let given_away = generator.given_away();
     Some(Pointers {
         layout: generator.layout,
         solver: generator.solver,
         objects: generator.objects,
         callees: generator.callees.into_iter().collect(),
         callbacks: generator.callbacks.into_iter().collect(),
+        given_away,
     })
 }
 
@@ -135,6 +138,8 @@ pub(super) struct Generator<'p> {
     pub(super) callbacks: BTreeSet<(Site, FunctionId)>,
     /// Memory copied from one pointer's target to another's: (to, from).
     pub(super) copies: Vec<(NodeId, NodeId)>,
+    /// What external functions are given.
+    pub(super) gifts: Vec<NodeId>,
 }
 
 impl Generator<'_> {
@@ -411,6 +416,11 @@ impl Generator<'_> {
             }
             return;
         }
+        if library::calls_back(symbol) {
+            let given = 0..instruction.operands.len();
+            let given = given.filter_map(|n| argument(&self.layout, n));
+            self.gifts.extend(given);
+        }
         match library::pointers(symbol) {
             library::Pointers::Allocates => self.allocate(site),
             library::Pointers::ReturnsFirst => {
@@ -444,6 +454,7 @@ impl Generator<'_> {
     fn unknown(&mut self, site: Site, instruction: &Instruction, caller: FunctionId) {
         let gifts = self.layout.gifts(site);
         let result = self.layout.result(site);
+        self.gifts.push(gifts);
         self.allocate(site);
         self.solver.copy(result, gifts);
         for &value in &instruction.operands {

@@ -44,6 +44,7 @@ pub struct Pointers {
     objects: Objects,
     callees: Vec<(Site, FunctionId)>,
     callbacks: Vec<(Site, FunctionId)>,
+    given_away: BTreeSet<FunctionId>,
 }
 
 impl Pointers {
@@ -65,6 +66,11 @@ impl Pointers {
     /// it was given their address.
     pub fn callbacks(&self, site: Site) -> impl Iterator<Item = FunctionId> + '_ {
         at(&self.callbacks, site)
+    }
+
+    /// Functions that code outside of the program may call at any time.
+    pub fn given_away(&self) -> &BTreeSet<FunctionId> {
+        &self.given_away
     }
 
     /// `None` for what is never a pointer.

@@ -236,6 +236,8 @@ fn pruned_flips_are_counted_and_lose_nothing() {
     let stats = &room.results()["stats"];
     assert_eq!(stats["discarded"], 1, "{stats}");
     assert_eq!(stats["by_rule"]["never-changed"], 1, "{stats}");
+    // Seven decisions, each with one other side, whatever waits in how many places.
+    assert_eq!(stats["flips"], 7, "{stats}");
 }
 
 /// The change does not show on the first input, but on others that go the same way: the published

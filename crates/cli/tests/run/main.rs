@@ -5,6 +5,7 @@ mod endings;
 mod groups;
 mod guides;
 mod printing;
+mod pruning;
 mod room;
 mod settings;
 mod values;

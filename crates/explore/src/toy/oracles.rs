@@ -1,5 +1,6 @@
 //! The worked examples of the specification, with their exact numbers.
 
+use super::pruning::{ENTERED, PASSED};
 use super::runner::Log;
 use super::*;
 use crate::budget::{Budget, Stopped};
@@ -116,14 +117,19 @@ fn q1_differs_exactly_from_3_to_20() {
     // x<=0; 1..=2; 3; 4..=20; 21..
     assert_eq!(outcome.stats.pairs, 5);
     assert_eq!(inputs.len(), 5);
+    // Eight decisions, each with one other side: four were taken, four cannot be.
+    assert_eq!(outcome.stats.flips, 8);
     assert!(outcome.stats.head_paths == 4 && outcome.stats.base_paths == 4);
 }
 
-/// T-5: doubling or adding two, shown only if z is 7.
-fn t5(op: Op) -> Program {
+/// T-5: doubling or adding two, shown only if z is 7. The trace has what `y` is at the end of the changed line, for those who ask.
+pub fn t5(op: Op) -> Program {
     program(move |m| {
         let (x, z) = (number(m, 0), number(m, 1));
+        m.mark(ENTERED);
         let y = m.against(op, x, 2);
+        m.probe(0, false, y);
+        m.mark(PASSED);
         let seven = m.against(Op::Eq, z, 7);
         if m.branch(1, seven) {
             m.print_number(2, "%d", y);

@@ -1,6 +1,7 @@
 //! Pruned searches against enumeration: one statement of a random program is changed, traces have what it leaves
 //! behind, and whatever is given up behind it must not differ.
 
+use super::oracles::t5;
 use super::properties::{Seen, inputs, see};
 use super::random::{Source, Statement, Value, sites};
 use super::*;
@@ -155,6 +156,9 @@ fn a_pruned_search_finds_what_there_is() {
             false => Verdict::Differences,
         };
         assert_eq!(outcome.verdict, verdict, "{:?}\n{context}", outcome.gaps);
+        let stats = &outcome.stats;
+        assert_eq!(stats.by_rule.values().sum::<u64>(), stats.discarded);
+        assert!(stats.discarded <= stats.flips, "{stats:?}\n{context}");
         different += u32::from(!expected.is_empty());
         impossible += outcome.stats.infections.impossible;
         for (rule, count) in outcome.stats.by_rule {
@@ -166,28 +170,6 @@ fn a_pruned_search_finds_what_there_is() {
     let all = [Rule::NoLongerChanged, Rule::DecidedAlike, Rule::SameState];
     assert_eq!(rules, all, "{by_rule:?}");
     assert!(impossible > 0);
-}
-
-/// T-5, with what `y` is at the end of the changed line.
-fn t5(op: Op) -> Program {
-    std::sync::Arc::new(move |m| {
-        let number = |m: &mut Machine, at| {
-            let byte = m.byte(at);
-            m.sext(byte, 32)
-        };
-        let (x, z) = (number(m, 0), number(m, 1));
-        m.mark(ENTERED);
-        let y = m.against(op, x, 2);
-        m.probe(0, false, y);
-        m.mark(PASSED);
-        let seven = m.against(Op::Eq, z, 7);
-        if m.branch(1, seven) {
-            m.print_number(2, "%d", y);
-        } else {
-            m.print("0");
-        }
-        Ok(())
-    })
 }
 
 #[test]

@@ -256,6 +256,15 @@ impl<'m> Value<'m> {
         unsafe { LLVMIsThreadLocal(self.0) != 0 }
     }
 
+    pub fn section(self) -> Option<String> {
+        let text = unsafe { LLVMGetSection(self.0) };
+        if text.is_null() {
+            return None;
+        }
+        let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
+        (!text.is_empty()).then(|| text.into_owned())
+    }
+
     pub fn aliasee(self) -> Value<'m> {
         Value::sure(unsafe { LLVMAliasGetAliasee(self.0) })
     }

@@ -245,6 +245,7 @@ impl<'m> Reader<'m> {
             ty: self.type_id(global.global_type()),
             constant: global.is_global_constant(),
             thread_local: global.is_thread_local(),
+            section: global.section(),
             initialiser,
             place: global
                 .global_debug()

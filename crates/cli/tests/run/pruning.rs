@@ -1,0 +1,284 @@
+//! What rules of pruning give up, and must not, in C++ and Rust: what they say is put beside a search that gives up nothing.
+
+use super::*;
+
+/// The letters of the situations in which something is found.
+fn letters(results: &Value) -> Vec<char> {
+    let found = results["differences"].as_array().unwrap().iter();
+    let text = |difference: &Value| difference["input"]["streams"][0]["text"].to_string();
+    let mut letters: Vec<char> = found.filter_map(|one| text(one).chars().nth(1)).collect();
+    letters.sort_unstable();
+    letters.dedup();
+    letters
+}
+
+struct Pair {
+    room: Room,
+    versions: [String; 2],
+}
+
+impl Pair {
+    /// A program of `fixtures/pruning`, and the same with some of its lines changed.
+    fn new(file: &str, seed: &[u8], changes: &[(&str, &str)]) -> Pair {
+        let room = Room::new();
+        let path = fixture("pruning").join(file);
+        let base = std::fs::read_to_string(&path).unwrap();
+        let mut head = base.clone();
+        for (from, to) in changes {
+            assert_eq!(base.matches(from).count(), 1, "{from}");
+            head = head.replace(from, to);
+        }
+        let versions = [("old", base), ("new", head)].map(|(folder, text)| {
+            let name = format!("{folder}/{file}");
+            room.write(&name, text);
+            name
+        });
+        room.write("seed", seed);
+        Pair { room, versions }
+    }
+
+    /// The results of a search that has left nothing.
+    fn searched(&self, guide: &str) -> Value {
+        let [old, new] = &self.versions;
+        let said = self.room.changeling(&[
+            "run", old, new, "--jobs", "1", "--stdin", "3", "--seed", "seed", "--guide", guide,
+            "--time", "300s",
+        ]);
+        let results = self.room.results();
+        let told = format!("{guide}: {}{}", said.stdout, said.stderr);
+        assert_eq!(results["stopped"], "exhausted", "{told}");
+        results
+    }
+}
+
+fn given_up(results: &Value, rule: &str) -> u64 {
+    results["stats"]["by_rule"][rule].as_u64().unwrap_or(0)
+}
+
+/// With `x = 2`, which the search begins with, none of these makes a difference.
+const TRAPS: [(&str, &str); 8] = [
+    ("total = value * 2", "total = value + 2"),
+    ("return side * 2 + 1", "return side + 3"),
+    ("Failure(x * 2 + 2)", "Failure(x + 4)"),
+    ("failure.code * 2 + 8", "failure.code + 10"),
+    ("(x * 2 + 3)", "(x + 5)"),
+    ("x * 2 + 4 + z", "x + 6 + z"),
+    ("x * 3 > 30", "x > 10"),
+    ("x * 5", "x + 8"),
+];
+
+/// In a destructor, behind a virtual call, in what is thrown, where it is caught, in an instance of a template, in a closure.
+#[test]
+fn luck_on_one_input_is_no_proof_in_cpp() {
+    let pair = Pair::new("situations.cpp", b"d\x02\0", &TRAPS);
+    let (pruned, whole) = (pair.searched("all"), pair.searched("none"));
+    for results in [&pruned, &whole] {
+        assert_eq!(results["verdict"], "differences");
+        let letters = letters(results);
+        assert_eq!(letters, ['d', 'e', 'h', 'l', 't', 'v', 'w']);
+    }
+    let rules = &pruned["stats"]["by_rule"];
+    for rule in ["never-changed", "no-longer-changed", "decided-alike"] {
+        assert!(given_up(&pruned, rule) > 0, "{rule}: {rules}");
+    }
+    let pairs = |results: &Value| results["stats"]["pairs"].as_u64();
+    assert!(pairs(&pruned) < pairs(&whole), "{rules}");
+}
+
+/// The same places, computed in another way: with a byte all of it comes to the same.
+#[test]
+fn what_cannot_differ_is_given_up_in_cpp() {
+    let changes = [
+        ("total = value * 2", "total = (value | 256) * 2 - 512"),
+        ("return side * 2 + 1", "return (side | 256) * 2 - 511"),
+        ("Failure(x * 2 + 2)", "Failure((x | 256) * 2 - 510)"),
+        ("failure.code * 2 + 8", "(failure.code | 256) * 2 - 504"),
+        ("(x * 2 + 3)", "((x | 256) * 2 - 509)"),
+        ("x * 2 + 4 + z", "(x | 256) * 2 - 508 + z"),
+        ("x * 3 > 30", "x > 10"),
+        ("x * 5", "(x | 256) * 5 - 1280"),
+    ];
+    let pair = Pair::new("situations.cpp", b"d\x02\0", &changes);
+    let (pruned, whole) = (pair.searched("all"), pair.searched("none"));
+    assert_eq!(pruned["verdict"], "equivalent");
+    assert_eq!(whole["verdict"], "equivalent");
+    let rules = &pruned["stats"]["by_rule"];
+    for rule in [
+        "never-changed",
+        "no-longer-changed",
+        "decided-alike",
+        "same-state",
+    ] {
+        assert!(given_up(&pruned, rule) > 0, "{rule}: {rules}");
+    }
+    let pairs = |results: &Value| results["stats"]["pairs"].as_u64();
+    assert!(pairs(&pruned) < pairs(&whole), "{rules}");
+    // What was computed is forgotten where the input is refused; the other side shows it.
+    let pair = Pair::new("situations.cpp", b"d\x02\0", &[("x * 5", "x * 6")]);
+    let pruned = pair.searched("prune");
+    assert_eq!(letters(&pruned), ['w']);
+    let rules = &pruned["stats"]["by_rule"];
+    assert!(given_up(&pruned, "without-effect") > 0, "{rules}");
+}
+
+/// What code outside of the program calls: the loader, before `main` begins, and libraries that were given an address, in plain sight or in memory.
+/// Each is a suffix, what stands before `main`, what runs first in it, and what runs if the second byte is 7.
+const CALLED_FROM_OUTSIDE: [[&str; 4]; 9] = [
+    [
+        "c",
+        "__attribute__((constructor)) static void first(void) { total = getenv(\"NUMBER\") ? 1 : NUMBER; }",
+        "",
+        "",
+    ],
+    [
+        "c",
+        "static void first(void) { total = getenv(\"NUMBER\") ? 1 : NUMBER; }
+        __attribute__((section(\".init_array\"), used)) static void (*const entry)(void) = first;",
+        "",
+        "",
+    ],
+    [
+        "c",
+        "static int order(const void *a, const void *b) { total = NUMBER; return *(const int *)a - *(const int *)b; }",
+        "int numbers[2] = {in[0], 5};",
+        "qsort(numbers, 2, sizeof *numbers, order);",
+    ],
+    [
+        "c",
+        "#include <signal.h>
+        static void handler(int number) { (void)number; total = NUMBER; }",
+        "struct sigaction action = {0}; action.sa_handler = handler; sigaction(SIGUSR1, &action, NULL);",
+        "raise(SIGUSR1);",
+    ],
+    [
+        "c",
+        "static ssize_t put(void *cookie, const char *text, size_t size) { (void)cookie; (void)text; total = NUMBER; return (ssize_t)size; }",
+        "cookie_io_functions_t functions = {NULL, put, NULL, NULL};
+        FILE *file = fopencookie(NULL, \"w\", functions); setvbuf(file, NULL, _IONBF, 0);",
+        "fputs(\"x\", file);",
+    ],
+    [
+        "cpp",
+        "struct Settings { Settings() { total = getenv(\"NUMBER\") ? 1 : NUMBER; } };
+        static Settings settings;",
+        "",
+        "",
+    ],
+    [
+        "cpp",
+        "struct Failure { int code; ~Failure() { total = code + NUMBER; } };
+        static void fail(int code) { throw Failure{code}; }",
+        "int shown = 0;
+        try { fail(in[0]); } catch (const Failure &) { if (in[1] == 7) shown = 1; }",
+        "if (!shown) return 1;",
+    ],
+    [
+        "cpp",
+        "#include <exception>
+        static void over() { printf(\"%d\\n\", NUMBER); exit(3); }",
+        "std::set_terminate(over);",
+        "throw 1;",
+    ],
+    [
+        "cpp",
+        "#include <new>
+        #include <string>
+        void *operator new(std::size_t size) { total = NUMBER; return malloc(size); }
+        void operator delete(void *memory) noexcept { free(memory); }
+        void operator delete(void *memory, std::size_t) noexcept { free(memory); }",
+        "std::string text;",
+        "text.append(100, (char)in[0]);",
+    ],
+];
+
+#[test]
+fn what_is_called_from_outside_is_not_given_up() {
+    let room = Room::new();
+    room.write("seed", [0, 0]);
+    for [suffix, before, first, then] in CALLED_FROM_OUTSIDE {
+        let text = format!(
+            "#define _GNU_SOURCE\n#include <stdio.h>\n#include <stdlib.h>\nstatic int total;\n{before}\n\
+             int main(void) {{\nunsigned char in[2];\nif (fread(in, 1, 2, stdin) != 2) return 9;\n{first}\n\
+             if (in[1] > 200) puts(\"large\");\nelse if (in[1] == 7) {{ {then} printf(\"%d\\n\", total); }}\nreturn 0; }}\n"
+        );
+        let versions = [("old", "3"), ("new", "4")].map(|(name, number)| {
+            let name = format!("{name}.{suffix}");
+            room.write(&name, text.replace(" NUMBER", &format!(" {number}")));
+            name
+        });
+        let said = room.changeling(&[
+            "run",
+            &versions[0],
+            &versions[1],
+            "--jobs",
+            "1",
+            "--stdin",
+            "2",
+            "--seed",
+            "seed",
+            "--quiet",
+        ]);
+        assert_eq!(said.code, Some(1), "{text}{}{}", said.stdout, said.stderr);
+    }
+}
+
+/// In a destructor (also while a panic unwinds), behind a trait object, on the way that `?` takes, in a closure, before a panic, in what is computed once.
+/// Rust takes long to build, so the search that tries what rules would give up stands for the one without guides: it runs the same binaries.
+#[test]
+fn luck_on_one_input_is_no_proof_in_rust() {
+    let changes = [
+        ("self.0 * 2", "self.0 + 2"),
+        ("side * 2 + 1", "side + 3"),
+        ("Err(x * 2 + 2)", "Err(x + 4)"),
+        ("x * 2 + 4 + more", "x + 6 + more"),
+        ("x * 2 + 6", "x + 8"),
+        ("count() as u32 + 2", "count() as u32 * 2 + 2"),
+        ("x * 3 > 30", "x > 10"),
+    ];
+    let pair = Pair::new("situations.rs", b"d\x02\0", &changes);
+    let (pruned, whole) = (pair.searched("all"), pair.searched("audit"));
+    for results in [&pruned, &whole] {
+        assert_eq!(results["verdict"], "differences");
+        // What drops while a panic unwinds is in one group with what drops otherwise.
+        assert_eq!(letters(results), ['a', 'c', 'd', 'o', 'q', 's']);
+    }
+    assert_eq!(
+        whole["stats"]["audited"]["differing"].as_u64().unwrap_or(0),
+        0
+    );
+}
+
+#[test]
+fn rules_give_up_what_is_the_same_in_rust() {
+    let same = [
+        ("Err(x * 2 + 2)", "Err((x | 256) * 2 - 510)"),
+        ("x * 2 + 5", "(x | 256) * 2 - 507"),
+        ("x * 3 > 30", "x > 10"),
+    ];
+    let pair = Pair::new("rules.rs", b"k\x02\0", &same);
+    let (pruned, whole) = (pair.searched("all"), pair.searched("audit"));
+    assert_eq!(pruned["verdict"], "equivalent");
+    assert_eq!(whole["verdict"], "equivalent");
+    let rules = &pruned["stats"]["by_rule"];
+    for rule in [
+        "never-changed",
+        "no-longer-changed",
+        "decided-alike",
+        "same-state",
+    ] {
+        assert!(given_up(&pruned, rule) > 0, "{rule}: {rules}");
+    }
+    let traps = [
+        ("Err(x * 2 + 2)", "Err(x + 4)"),
+        ("x * 2 + 5", "x + 7"),
+        ("x * 3 > 30", "x > 10"),
+    ];
+    let pair = Pair::new("rules.rs", b"k\x02\0", &traps);
+    let (pruned, whole) = (pair.searched("all"), pair.searched("audit"));
+    for results in [&pruned, &whole] {
+        assert_eq!(letters(results), ['k', 'q']);
+    }
+    assert!(given_up(&pruned, "decided-alike") > 0);
+    assert!(whole["stats"]["audited"]["runs"].as_u64() > Some(0));
+    assert_eq!(whole["stats"]["audited"]["differing"], 0);
+}
