@@ -18,7 +18,7 @@ pub const PROGRAM_SHARED: i32 = 200;
 pub const MAGIC: u32 = 0x4348_4731;
 
 /// However busy the machine is, no run takes longer than so many times its limit.
-pub const CLOCK_PATIENCE: u32 = 20;
+pub const CLOCK_PATIENCE: u32 = 8;
 
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

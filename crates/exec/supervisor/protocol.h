@@ -36,7 +36,7 @@ struct command_packet {
 };
 
 /* However busy the machine is, no run takes longer than so many times its limit. */
-#define CLOCK_PATIENCE 20
+#define CLOCK_PATIENCE 8
 
 struct request {
     uint32_t argument_count;

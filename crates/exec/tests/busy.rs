@@ -5,16 +5,24 @@ mod support;
 use changeling_exec::{End, Limits, Plain};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use support::{arguments, compile, named, small_limits};
 
 const LIMIT: Duration = Duration::from_millis(500);
 
 /// Loops that keep every processor busy several times over.
-struct Load(Vec<Child>);
+struct Load {
+    loops: Vec<Child>,
+    /// Two loads at the same time would be more than is meant.
+    _alone: MutexGuard<'static, ()>,
+}
+
+static ALONE: Mutex<()> = Mutex::new(());
 
 impl Load {
     fn start() -> Load {
+        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let processors = std::thread::available_parallelism().map_or(2, usize::from);
         let program = compile("hostile.c");
         let spin = |_| {
@@ -30,13 +38,14 @@ impl Load {
             }
             command.spawn().unwrap()
         };
-        Load((0..processors * 4).map(spin).collect())
+        let loops = (0..processors * 2).map(spin).collect();
+        Load { loops, _alone }
     }
 }
 
 impl Drop for Load {
     fn drop(&mut self) {
-        for child in &mut self.0 {
+        for child in &mut self.loops {
             let _ = child.kill();
             let _ = child.wait();
         }

@@ -1,7 +1,6 @@
 //! What the plain builds say about an input: confirmed, made small, written down.
 
 use super::Shared;
-use crate::Observation;
 use crate::difference::{Kind, classify};
 use crate::digest::digest;
 use crate::findings::{Class, Recorded};
@@ -13,6 +12,7 @@ use crate::reduce;
 use crate::runner::{PairRunner, RunError, Side, Variant};
 use crate::tree::RunId;
 use crate::witness::{self, Sanitized, Testimony};
+use crate::{End, Observation};
 use changeling_solver::Arena;
 use changeling_trace::input::Input;
 use std::sync::Arc;
@@ -284,7 +284,9 @@ impl Shared<'_> {
         self.lock().state.corpus[run.0 as usize].checked = true;
         for side in Side::BOTH {
             let (traced, plain) = (&traced[side.index()], &plain[side.index()]);
-            if digest(normaliser, traced) == digest(normaliser, plain) {
+            // Tracing takes time; that a run was cut off is a gap of its own.
+            let is_cut_off = traced.end == End::TimedOut && plain.end != End::TimedOut;
+            if is_cut_off || digest(normaliser, traced) == digest(normaliser, plain) {
                 continue;
             }
             let unwritten = witness::reads_unwritten(runner, normaliser, side, input)?;

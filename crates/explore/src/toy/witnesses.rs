@@ -226,6 +226,19 @@ fn a_hang_is_one_only_if_it_lasts() {
     }
 }
 
+/// It says nothing of equivalence, but it is no fault of the tracer either.
+#[test]
+fn a_traced_run_that_is_too_slow_is_no_violation() {
+    let hangs = || program(|_| Err(Stop::TimedOut));
+    let mut runner = ToyRunner::new(teller("a", "b"), hangs());
+    runner.plain = Some([teller("a", "b"), teller("a", "b")]);
+    let outcome = run(runner);
+    assert!(outcome.violations.is_empty());
+    assert_eq!(outcome.verdict, Verdict::NoneFound);
+    let mut gaps = outcome.gaps.iter();
+    assert!(gaps.any(|gap| gap.what.contains("did not end in time")));
+}
+
 #[test]
 fn a_sanitizer_finding_in_one_version_is_a_difference() {
     let mut runner = ToyRunner::new(teller("a", "a"), teller("a", "a"));
