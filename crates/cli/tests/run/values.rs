@@ -20,7 +20,7 @@ fn values_that_come_nearer_are_gone_on_with() {
             return 0;
         }";
     room.write("old.c", old);
-    room.write("new.c", &old.replace(">= 9", "> 9"));
+    room.write("new.c", old.replace(">= 9", "> 9"));
     let runs = |guides: &str| -> u64 {
         let arguments =
             "run old.c new.c --stdin 16 --jobs 1 --quiet --differences 1 --runs 1000 --guide";
