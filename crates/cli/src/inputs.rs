@@ -157,7 +157,7 @@ impl InputOptions {
                         return Err(wrong("--file", text, "the name is too long"));
                     }
                     given_once(&input, StreamKind::File, "--file", name, text)?;
-                    let bytes = length_or_file("--file", value)?;
+                    let bytes = length_or_file(&format!("--file {name}"), value)?;
                     input.streams.push(stream(StreamKind::File, name, bytes));
                 }
                 Kind::Variable => {
@@ -171,7 +171,7 @@ impl InputOptions {
                         return Err(wrong("--env", text, why));
                     }
                     given_once(&input, StreamKind::Environment, "--env", name, text)?;
-                    let bytes = length_or_text("--env", value)?;
+                    let bytes = length_or_text(&format!("--env {name}"), value)?;
                     input
                         .streams
                         .push(stream(StreamKind::Environment, name, bytes));

@@ -97,6 +97,8 @@ pub struct Settings {
 /// Standard input of programs of which nothing else is said.
 const USUAL_STDIN: &str = "32";
 const USUAL_TIME: Duration = Duration::from_secs(60);
+/// Each is several processes.
+const MOST_JOBS: usize = 256;
 const USUAL_RUN_TIME: Duration = Duration::from_secs(1);
 const USUAL_RUN_MEMORY: u64 = 1 << 30;
 const LEAST_RUN_MEMORY: u64 = 16 << 20;
@@ -145,6 +147,11 @@ impl Settings {
         };
         if options.jobs == Some(0) {
             return Err(usage("--jobs 0: at least one worker is needed"));
+        }
+        if let Some(jobs) = options.jobs.filter(|jobs| *jobs > MOST_JOBS) {
+            return Err(usage(&format!(
+                "--jobs {jobs}: at most {MOST_JOBS} workers; more than there are processors do not help"
+            )));
         }
         if options.runs == Some(0) {
             return Err(usage("--runs 0: at least one run is needed"));

@@ -259,6 +259,8 @@ fn is_used(path: &Path) -> Result<bool, FileError> {
     match std::fs::read_dir(path) {
         Ok(mut entries) => Ok(entries.next().is_some()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        // By something that is not ours.
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => Ok(true),
         Err(error) => attempt("read", path, Err(error)),
     }
 }

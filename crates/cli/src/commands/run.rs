@@ -82,6 +82,17 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
     if arguments.list {
         return list(&sides, &settings);
     }
+    // They may be cases of the last run, whose directory is moved away below; and a mistake in them moves nothing.
+    let seeds = [false, true].map(|harness| {
+        let shape = settings.input.shape(harness)?;
+        load_seeds(&settings, &shape)
+    });
+    let seeds = match seeds {
+        [Err(failure), Err(_)] => return Err(failure),
+        either => either,
+    };
+    let accepted =
+        Accepted::read(&accepted_path(&settings.out)).map_err(|error| usage(&error.to_string()))?;
     let out = open_out(&settings.out, arguments.resume)?;
     if !out.path().join("results.json").is_file() {
         // Whenever this is stopped, there is something to read.
@@ -113,13 +124,14 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
         }
     };
     let job = Job {
+        accepted,
         golden,
         printing,
         resume: arguments.resume,
         settings: &settings,
         normaliser,
     };
-    job.search(sides, prepared, out, display)
+    job.search(sides, prepared, out, display, seeds)
 }
 
 /// What is printed of the result.
@@ -259,10 +271,9 @@ fn list(sides: &[Named; 2], settings: &Settings) -> Result<Code, Failure> {
 }
 
 /// The inputs to start from, and what is to be said about them.
-pub fn load_seeds(
-    settings: &Settings,
-    shape: &Input,
-) -> Result<(Vec<Input>, Vec<String>), Failure> {
+type Seeds = (Vec<Input>, Vec<String>);
+
+pub fn load_seeds(settings: &Settings, shape: &Input) -> Result<Seeds, Failure> {
     let mut inputs = Vec::new();
     let mut warnings = Vec::new();
     for path in &settings.seeds {
@@ -287,6 +298,7 @@ pub fn load_seeds(
 }
 
 struct Job<'a> {
+    accepted: Accepted,
     golden: Option<Golden>,
     printing: Printing,
     resume: bool,
@@ -301,6 +313,7 @@ impl Job<'_> {
         prepared: Prepared,
         out: OutputDirectory,
         mut display: Display,
+        [for_program, for_harness]: [Result<Seeds, Failure>; 2],
     ) -> Result<Code, Failure> {
         let settings = self.settings;
         let Prepared {
@@ -309,7 +322,10 @@ impl Job<'_> {
             probed,
         } = prepared;
         let shape = settings.input.shape(versions[1].built.harness)?;
-        let (inputs, mut warnings) = load_seeds(settings, &shape)?;
+        let (inputs, mut warnings) = match versions[1].built.harness {
+            true => for_harness?,
+            false => for_program?,
+        };
         if versions[0].built.harness != versions[1].built.harness {
             return Err(usage(
                 "one version is a harness, the other a program with `main`",
@@ -353,13 +369,6 @@ impl Job<'_> {
         if !out.path().join("results.json").is_file() || resume.is_none() {
             out.write_snapshot(&results).map_err(cannot_write)?;
         }
-        let accepted = Accepted::read(&accepted_path(&settings.out)).map_err(|error| Failure {
-            code: Code::USAGE,
-            what: error.to_string(),
-            place: None,
-            help: None,
-            output: None,
-        })?;
         let store = Store::open(&out, &shape, keys).map_err(cannot_write)?;
         let tables = versions.each_ref().map(|version| version.sites.clone());
         let limits = Limits {
@@ -418,7 +427,7 @@ impl Job<'_> {
             out,
             results,
             regions,
-            accepted,
+            self.accepted.clone(),
             display,
             store,
             pair.clone(),

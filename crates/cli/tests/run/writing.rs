@@ -117,3 +117,49 @@ fn what_was_found_stays_listed_if_a_resumed_run_cannot_build() {
     assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
     assert_eq!(room.results()["differences"][0]["id"], Value::from("0001"));
 }
+
+/// What is found to be wrong before anything is built moves no directory away.
+#[test]
+fn mistakes_leave_the_last_run_alone() {
+    let room = Room::new();
+    let run = pair(&room);
+    assert_eq!(room.changeling(&run).code, Some(1));
+    let case = room.path(&room.first_case());
+    let before = std::fs::read(room.path(".changeling/out/results.json")).unwrap();
+    for wrong in [
+        &["--seed", "nope"][..],
+        &["--jobs", "100000"],
+        &["--env", "A=B=3"],
+    ] {
+        let said = room.changeling(&[&run[..], wrong].concat());
+        assert_eq!(said.code, Some(2), "{wrong:?}: {}", said.stderr);
+        assert!(said.stderr.starts_with(&format!("error: {}", wrong[0])));
+    }
+    room.write(".changeling/accepted.toml", "accepted = 1\n");
+    let said = room.changeling(&run);
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
+    assert!(said.stderr.contains("accepted.toml"), "{}", said.stderr);
+    std::fs::remove_file(room.path(".changeling/accepted.toml")).unwrap();
+    let after = std::fs::read(room.path(".changeling/out/results.json")).unwrap();
+    assert!(before == after && case.join("case.toml").is_file());
+    assert!(!room.path(".changeling/out.old").exists());
+    // Nor is a file taken for a directory.
+    room.write("file", "mine");
+    let said = room.changeling(&[&run[..], &["--out", "file"]].concat());
+    assert_eq!(said.code, Some(4), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("not an output directory"),
+        "{}",
+        said.stderr
+    );
+    assert_eq!(std::fs::read(room.path("file")).unwrap(), b"mine");
+    // The last run's cases are there for the next.
+    let seed = room.first_case();
+    let said = room.changeling(&[&run[..], &["--seed", &seed]].concat());
+    assert_eq!(said.code, Some(1), "{}", said.stderr);
+    let found = &room.results()["differences"][0];
+    assert_eq!(
+        (&found["run"], &found["found_by"]),
+        (&Value::from(1), &Value::from("given input"))
+    );
+}

@@ -3,6 +3,8 @@
 mod browser;
 mod cases;
 mod directory;
+mod exports;
 mod reports;
 mod sample;
 mod schema;
+mod seeds;
