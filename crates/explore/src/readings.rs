@@ -309,7 +309,7 @@ impl State {
                 };
                 let noted = self.readings.note(hope, run, bytes, found.distance);
                 nearer |= noted == Noted::Nearer;
-                if noted == Noted::Nothing || found.distance < FAR {
+                if !entered || noted == Noted::Nothing || found.distance < FAR {
                     continue;
                 }
                 let times = both.map(|times| times.get(found.time).copied());
@@ -329,7 +329,8 @@ impl State {
     }
 }
 
-/// An input of the same paths up to a comparison that comes nearer to an outcome. None if the input has no say in it.
+/// An input of the same paths up to a comparison that comes nearer to an outcome. None if several bytes of the input have no
+/// say in it.
 fn wish(
     arena: &mut Arena,
     gauge: &Gauge,
@@ -351,8 +352,9 @@ fn wish(
         let tests = paths[at].tests.iter().take(time.after as usize);
         prefix.extend(tests.map(|test| test.held));
         let distance = compared.distance(time.operands, outcome);
+        // What a single byte decides a flip asks for.
         let mut values = time.values.into_iter();
-        has_say |= distance > 0 && values.any(|value| arena.constant_value(value).is_none());
+        has_say |= distance > 0 && values.any(|value| arena.variable_count(value) > 1);
         halved.push(compared.within(arena, time.values, outcome, distance / 2)?);
         less.push(compared.within(arena, time.values, outcome, distance.saturating_sub(1))?);
     }
