@@ -195,7 +195,7 @@ impl State {
                 0 => self.readings.choose(&mut self.pool.random),
                 _ => None,
             };
-            let varied = match near {
+            let (run, varied) = match near {
                 Some(run) => (run, self.neighbour(run)),
                 None => {
                     let run = self.pool.choose()?;
@@ -208,7 +208,6 @@ impl State {
                     (run, varied)
                 }
             };
-            let (run, varied) = varied;
             let varied = varied.unwrap_or_else(|| {
                 let other = RunId(self.pool.random.below(self.corpus.len()) as u32);
                 let input = |run: RunId| &self.corpus[run.0 as usize].input;

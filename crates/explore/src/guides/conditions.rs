@@ -235,7 +235,7 @@ pub fn apply(program: &Program, site: Site, at: usize, value: u64) -> Option<u64
     Some(result & mask(width))
 }
 
-fn compare(predicate: Predicate, a: u64, b: u64, bits: u32) -> Option<bool> {
+pub fn compare(predicate: Predicate, a: u64, b: u64, bits: u32) -> Option<bool> {
     let (a, b) = (a & mask(bits), b & mask(bits));
     let (x, y) = (signed(a, bits), signed(b, bits));
     Some(match predicate {

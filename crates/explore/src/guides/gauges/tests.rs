@@ -1,4 +1,5 @@
 use super::*;
+use crate::guides::conditions::compare as compare_values;
 use changeling_changes::{Sources, compare};
 use changeling_program::{Builder, FunctionBuilder};
 use changeling_solver::Assignment;
@@ -25,28 +26,11 @@ fn compared(predicate: Predicate) -> Compared {
     }
 }
 
-fn holds(predicate: Predicate, a: u64, b: u64) -> bool {
-    let (x, y) = (signed(a, 4), signed(b, 4));
-    match predicate {
-        Predicate::Eq => a == b,
-        Predicate::Ne => a != b,
-        Predicate::Ugt => a > b,
-        Predicate::Uge => a >= b,
-        Predicate::Ult => a < b,
-        Predicate::Ule => a <= b,
-        Predicate::Sgt => x > y,
-        Predicate::Sge => x >= y,
-        Predicate::Slt => x < y,
-        Predicate::Sle => x <= y,
-        Predicate::Float(_) => unreachable!("integers only"),
-    }
-}
-
 #[test]
 fn nothing_is_between_operands_and_the_outcome_that_they_have() {
     for predicate in PREDICATES {
         for (a, b) in (0..16).flat_map(|a| (0..16).map(move |b| (a, b))) {
-            let outcome = holds(predicate, a, b);
+            let outcome = compare_values(predicate, a, b, 4).unwrap();
             let compared = compared(predicate);
             assert_eq!(
                 compared.distance([a, b], outcome),
