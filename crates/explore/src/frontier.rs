@@ -72,6 +72,11 @@ impl Bucket {
         }
     }
 
+    /// Whether it is the solver that is asked.
+    const fn asks(self) -> bool {
+        !matches!(self, Bucket::Vary | Bucket::Mend | Bucket::Edit)
+    }
+
     const fn weight(self) -> f64 {
         match self {
             Bucket::Out => 12.0,
@@ -194,7 +199,7 @@ pub struct Frontier {
     credit: [f64; BUCKETS],
     /// Success of late, 0 to 1.
     success: [f64; BUCKETS],
-    /// How many of the runs of late brought anything at all, 0 to 1.
+    /// How many of the runs of late brought anything at all, or how many of the questions did, 0 to 1.
     fresh: [f64; BUCKETS],
     arrivals: u64,
     runs: u64,
@@ -303,7 +308,7 @@ impl Frontier {
         self.runs += cost.runs;
         let i = bucket as usize;
         self.success[i] = self.success[i] * 0.9 + reward.clamp(0.0, 1.0) * 0.1;
-        if cost.runs > 0 {
+        if cost.runs > 0 || bucket.asks() {
             self.fresh[i] = self.fresh[i] * 0.9 + f64::from(u8::from(reward > 0.0)) * 0.1;
         }
         let total: f64 = self.waiting().map(|bucket| self.weight(bucket)).sum();
@@ -374,13 +379,9 @@ impl Frontier {
             Bucket::Out => 0.5,
             _ => 0.2,
         };
-        // What is asked of the solver leads somewhere new. What only may should not go on if it does not.
-        let fresh = match bucket {
-            Bucket::Vary | Bucket::Mend | Bucket::Edit => {
-                (self.fresh[bucket as usize] / ENOUGH).clamp(0.1, 1.0)
-            }
-            _ => 1.0,
-        };
+        // What leads nowhere should not go on as before, be it that runs bring nothing or that questions have no answer:
+        // where these are easy, there is time for many of them all the same.
+        let fresh = (self.fresh[bucket as usize] / ENOUGH).clamp(0.1, 1.0);
         bucket.weight() * fresh * (least + self.success[bucket as usize] * 2.0)
     }
 }

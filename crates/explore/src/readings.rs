@@ -49,8 +49,13 @@ impl Hope {
 enum What {
     /// A version has this outcome for the first time.
     Outcome { side: usize, outcome: bool },
-    /// Base has this outcome and head the other, where both had the same so far.
-    Parting { base: bool, so_far: bool },
+    /// Base has this outcome and head the other, where both had the same so far. Values on both sides of zero come
+    /// nearer on their own: `abs(x) > 9` is reached from either, and the one that got ahead may be the wrong one.
+    Parting {
+        base: bool,
+        so_far: bool,
+        negative: [bool; 2],
+    },
 }
 
 impl What {
@@ -189,18 +194,29 @@ fn distances(gauge: &Gauge, [base, head]: [&[Time]; 2]) -> BTreeMap<What, Found>
         }
         let [so_far, in_other] = [(in_base, own), (in_head, other)]
             .map(|(compared, time)| compared.distance(time.operands, true) == 0);
+        let negative = [(in_base, own), (in_head, other)]
+            .map(|(compared, time)| compared.is_negative(time.operands));
         for base in [false, true] {
             let away = [
                 in_base.distance(own.operands, base),
                 in_head.distance(other.operands, !base),
             ];
             let distance = away.into_iter().fold(0, u64::saturating_add);
+            let mut part = |so_far, negative| {
+                let what = What::Parting {
+                    base,
+                    so_far,
+                    negative,
+                };
+                note(what, distance, nth);
+            };
             if distance == 0 {
-                for so_far in [false, true] {
-                    note(What::Parting { base, so_far }, 0, nth);
+                for number in 0..8 {
+                    let [so_far, a, b] = [1, 2, 4].map(|bit| number & bit != 0);
+                    part(so_far, [a, b]);
                 }
             } else if so_far == in_other {
-                note(What::Parting { base, so_far }, distance, nth);
+                part(so_far, negative);
             }
         }
     }
@@ -404,6 +420,7 @@ mod tests {
     const PARTING: What = What::Parting {
         base: true,
         so_far: false,
+        negative: [false; 2],
     };
 
     #[test]
@@ -423,8 +440,20 @@ mod tests {
         let never = What::Parting {
             base: false,
             so_far: false,
+            negative: [false; 2],
         };
         assert_eq!(near(&[3])[&never], 2);
+    }
+
+    #[test]
+    fn values_on_both_sides_of_zero_come_nearer_on_their_own() {
+        let found = near(&[1, 2, -7i64 as u64]);
+        let below = What::Parting {
+            base: true,
+            so_far: false,
+            negative: [true; 2],
+        };
+        assert_eq!((found[&PARTING], found[&below]), (2, 11));
     }
 
     #[test]

@@ -166,6 +166,8 @@ impl State {
                 }
             }
             Answer::Unknown(Reason::Postponed) => {
+                // The like will be as hard.
+                self.count_taken(node, way);
                 let way = way as u32;
                 self.postpone(Task::Flip { node, way })
             }

@@ -362,7 +362,10 @@ fn edit(stream: &mut Stream, other: &[u8], random: &mut Random) {
         // or is slightly other.
         6 => {
             if let Some(byte) = bytes.get_mut(at) {
-                *byte = byte.wrapping_add([1, 255, 16, 240][random.below(4)]);
+                *byte = match random.below(2) {
+                    0 => byte.wrapping_add([1, 255, 16, 240][random.below(4)]),
+                    _ => alike(*byte, random),
+                };
             }
         }
         _ => {
@@ -373,6 +376,15 @@ fn edit(stream: &mut Stream, other: &[u8], random: &mut Random) {
         }
     }
     bytes.truncate(stream.capacity);
+}
+
+/// Any other character of the same kind: what is a number stays one.
+fn alike(byte: u8, random: &mut Random) -> u8 {
+    let kinds = [b'0'..=b'9', b'a'..=b'z', b'A'..=b'Z'];
+    let kind = kinds.into_iter().find(|kind| kind.contains(&byte));
+    let kind = kind.unwrap_or(0..=u8::MAX);
+    let number = usize::from(kind.end() - kind.start()) + 1;
+    kind.start() + random.below(number) as u8
 }
 
 fn piece(bytes: &[u8], random: &mut Random) -> Vec<u8> {

@@ -81,6 +81,11 @@ impl Compared {
         !matches!(self.predicate, Uge | Ugt | Ule | Ult)
     }
 
+    /// Whether the first operand, as a signed number, is less than zero.
+    pub fn is_negative(&self, operands: [u64; 2]) -> bool {
+        signed(operands[0], self.bits) < 0
+    }
+
     /// How far two operands are from an outcome; 0 if that is theirs.
     pub fn distance(&self, operands: [u64; 2], outcome: bool) -> u64 {
         let [a, b] = operands.map(|value| match self.is_signed() {

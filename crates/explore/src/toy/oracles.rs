@@ -504,9 +504,10 @@ fn testme_is_exposed_from_nothing() {
     let (base, head) = (testme(false), testme(true));
     let budget = Budget {
         groups: Some(1),
-        runs: Some(200),
+        runs: Some(1000),
         ..Budget::default()
     };
     let (_, outcome) = search(&base, &head, 20, &[b""], budget);
+    println!("from nothing: {:?}", outcome.stats.runs_to_first_difference);
     assert_eq!(outcome.verdict, Verdict::Differences);
 }
