@@ -108,11 +108,7 @@ impl ConfigFile<'_> {
             let key = key.as_str();
             match key {
                 "seed" if options.seeds.is_empty() => {
-                    options.seeds = self
-                        .texts(key, value)?
-                        .into_iter()
-                        .map(PathBuf::from)
-                        .collect();
+                    options.seeds = self.paths(key, value)?;
                 }
                 "seed" => {}
                 "time" => set(&mut options.time, self.amount(key, value)?),
@@ -252,6 +248,18 @@ impl ConfigFile<'_> {
             toml::Value::Array(list) => list.iter().map(|item| self.amount(key, item)).collect(),
             value => Ok(vec![self.amount(key, value)?]),
         }
+    }
+
+    /// A number is none: whoever writes `seed = 1` means `random-seed`.
+    fn paths(&self, key: &str, value: &toml::Value) -> Result<Vec<PathBuf>, Failure> {
+        let list = match value {
+            toml::Value::Array(list) => list.as_slice(),
+            value => std::slice::from_ref(value),
+        };
+        let path = |value: &toml::Value| value.as_str().map(PathBuf::from);
+        let paths: Option<Vec<PathBuf>> = list.iter().map(path).collect();
+        let wanted = "a path or a list of paths (numbers go with `random-seed`)";
+        paths.ok_or_else(|| self.wrong(key, wanted))
     }
 
     fn wrong(&self, key: &str, wanted: &str) -> Failure {

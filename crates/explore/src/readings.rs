@@ -81,11 +81,13 @@ struct Nearest {
     steps: u32,
 }
 
-/// An input that is asked for: the first goal that can be had, on a path.
+/// An input that is asked for, on a path.
 pub struct Wish {
     pub run: RunId,
     pub prefix: Vec<Expr>,
-    pub goals: [Expr; 2],
+    pub halved: Expr,
+    /// If half of the distance is too much to ask for: ever nearer, as far as it goes.
+    pub nearer: Vec<Expr>,
 }
 
 #[derive(Default)]
@@ -254,6 +256,8 @@ impl Readings {
             nearest.runs.clear();
         }
         if distance == nearest.distance {
+            // The shorter, the more room there is for what is still to come.
+            nearest.runs.retain(|(other, _)| *other <= bytes);
             if nearest.runs.len() == LATEST {
                 nearest.runs.remove(0);
             }
@@ -356,7 +360,7 @@ fn wish(
     run: RunId,
 ) -> Result<Option<Wish>, TermError> {
     let mut prefix = Vec::new();
-    let (mut halved, mut less) = (Vec::new(), Vec::new());
+    let mut sides = Vec::new();
     let mut has_say = false;
     for (at, outcome) in what.outcomes().into_iter().enumerate() {
         let Some(outcome) = outcome else {
@@ -371,11 +375,30 @@ fn wish(
         // What a single byte decides a flip asks for.
         let mut values = time.values.into_iter();
         has_say |= distance > 0 && values.any(|value| arena.variable_count(value) > 1);
-        halved.push(compared.within(arena, time.values, outcome, distance / 2)?);
-        less.push(compared.within(arena, time.values, outcome, distance.saturating_sub(1))?);
+        sides.push((compared, time.values, outcome, distance));
     }
-    let goals = [arena.all(&halved)?, arena.all(&less)?];
-    Ok(has_say.then_some(Wish { run, prefix, goals }))
+    if !has_say {
+        return Ok(None);
+    }
+    let mut within = |limit: &dyn Fn(u64) -> u64| {
+        let goals = sides.iter().map(|&(compared, values, outcome, distance)| {
+            compared.within(arena, values, outcome, limit(distance))
+        });
+        let goals = goals.collect::<Result<Vec<Expr>, TermError>>()?;
+        Ok::<Expr, TermError>(arena.all(&goals)?)
+    };
+    let halved = within(&|distance| distance / 2)?;
+    let most = sides.iter().map(|side| side.3).max().unwrap_or(0) / 2;
+    let steps = (0..u64::BITS).map(|bit| 1 << bit);
+    let steps = steps.take_while(|step| *step <= most.max(1));
+    let nearer = steps.map(|step| within(&|distance| distance.saturating_sub(step)));
+    let nearer = nearer.collect::<Result<Vec<Expr>, TermError>>()?;
+    Ok(Some(Wish {
+        run,
+        prefix,
+        halved,
+        nearer,
+    }))
 }
 
 #[cfg(test)]

@@ -327,15 +327,18 @@ impl State {
         let Some(wish) = self.readings.take_wish(wish) else {
             return Solved::Nothing;
         };
-        for goal in wish.goals {
+        // What is promised is a distance, not a path.
+        if let Answer::Sat(model) = self.ask(&wish.prefix, wish.halved, wish.run) {
+            return Solved::Displaced(model);
+        }
+        let mut best = Solved::Nothing;
+        for goal in wish.nearer {
             match self.ask(&wish.prefix, goal, wish.run) {
-                // What is promised is a distance, not a path.
-                Answer::Sat(model) => return Solved::Displaced(model),
-                Answer::Unsat(_) => {}
-                Answer::Unknown(_) => break,
+                Answer::Sat(model) => best = Solved::Displaced(model),
+                Answer::Unsat(_) | Answer::Unknown(_) => break,
             }
         }
-        Solved::Nothing
+        best
     }
 
     fn another(&mut self, node: NodeId) -> Solved {

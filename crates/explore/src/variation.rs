@@ -269,12 +269,36 @@ impl State {
 
     /// An input that differs from that of a run by little.
     fn neighbour(&mut self, run: RunId) -> Option<Input> {
-        match self.pool.random.below(6) {
+        match self.pool.random.below(8) {
             0 => self.with_other_byte(run, true),
             1 => self.with_other_byte(run, false),
             2 | 3 => self.rearranged(run),
+            4 | 5 => self.with_byte_twice(run),
             _ => None,
         }
+    }
+
+    /// A run's input with one more byte of a kind beside one that is there, as numbers grow by digits. Where there is no
+    /// room for it another byte is left out.
+    fn with_byte_twice(&mut self, run: RunId) -> Option<Input> {
+        let mut input = (*self.corpus[run.0 as usize].input).clone();
+        let random = &mut self.pool.random;
+        let mut filled: Vec<&mut Stream> = input.streams.iter_mut().collect();
+        filled.retain(|stream| stream.capacity > 0 && !stream.bytes.is_empty());
+        let nth = random.below(filled.len());
+        let stream = filled.get_mut(nth)?;
+        let at = random.below(stream.bytes.len());
+        let byte = match random.below(2) {
+            0 => stream.bytes[at],
+            _ => alike(stream.bytes[at], random),
+        };
+        stream.bytes.insert(at, byte);
+        if stream.bytes.len() > stream.capacity {
+            let place = random.below(stream.bytes.len());
+            stream.bytes.remove(place);
+        }
+        input.normalise();
+        Some(input)
     }
 
     /// A run's input with a byte that the program would have taken otherwise there: in place of the one that stands

@@ -56,6 +56,7 @@ fn wrong_settings_are_named() {
             "quiet = true\njson-lines = true",
             "`quiet` and `json-lines`",
         ),
+        ("seed = 1", "(numbers go with `random-seed`)"),
         ("head = 3", "`head` must be a text"),
         (
             "input = [{ sym-arg = 4, arg = \"-n\" }]",
