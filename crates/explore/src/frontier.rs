@@ -199,7 +199,8 @@ pub struct Frontier {
     credit: [f64; BUCKETS],
     /// Success of late, 0 to 1.
     success: [f64; BUCKETS],
-    /// How many of the runs of late brought anything at all, or how many of the questions did, 0 to 1.
+    /// How many of the runs of late brought anything at all, or how many of the questions that were
+    /// not easy, 0 to 1.
     fresh: [f64; BUCKETS],
     arrivals: u64,
     runs: u64,
@@ -308,9 +309,13 @@ impl Frontier {
         self.runs += cost.runs;
         let i = bucket as usize;
         self.success[i] = self.success[i] * 0.9 + reward.clamp(0.0, 1.0) * 0.1;
-        if cost.runs > 0 || bucket.asks() {
-            self.fresh[i] = self.fresh[i] * 0.9 + f64::from(u8::from(reward > 0.0)) * 0.1;
-        }
+        let brought = f64::from(u8::from(reward > 0.0));
+        // A run that brings nothing is a run lost; a question that has no answer is as bad as it was dear.
+        let weight = match bucket.asks() {
+            true => price.min(1.0).max(brought),
+            false => f64::from(u8::from(cost.runs > 0)),
+        };
+        self.fresh[i] += (brought - self.fresh[i]) * weight * 0.1;
         let total: f64 = self.waiting().map(|bucket| self.weight(bucket)).sum();
         if total <= 0.0 {
             return;
@@ -379,8 +384,7 @@ impl Frontier {
             Bucket::Out => 0.5,
             _ => 0.2,
         };
-        // What leads nowhere should not go on as before, be it that runs bring nothing or that questions have no answer:
-        // where these are easy, there is time for many of them all the same.
+        // What leads nowhere should not go on as before.
         let fresh = (self.fresh[bucket as usize] / ENOUGH).clamp(0.1, 1.0);
         bucket.weight() * fresh * (least + self.success[bucket as usize] * 2.0)
     }
