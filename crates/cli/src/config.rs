@@ -87,6 +87,14 @@ pub struct ConfigFile<'a> {
     pub said: Said,
 }
 
+/// What stands alone is a list of one.
+fn listed(value: &toml::Value) -> &[toml::Value] {
+    match value {
+        toml::Value::Array(list) => list,
+        value => std::slice::from_ref(value),
+    }
+}
+
 impl ConfigFile<'_> {
     pub fn new(path: &Path) -> ConfigFile<'_> {
         ConfigFile {
@@ -207,10 +215,7 @@ impl ConfigFile<'_> {
                 .try_into::<UserRule>()
                 .map_err(|_| self.wrong(key, wanted)),
         };
-        match value {
-            toml::Value::Array(list) => list.iter().map(one).collect(),
-            value => Ok(vec![one(value)?]),
-        }
+        listed(value).iter().map(one).collect()
     }
 
     fn text(&self, key: &str, value: &toml::Value) -> Result<String, Failure> {
@@ -244,20 +249,14 @@ impl ConfigFile<'_> {
     }
 
     fn texts(&self, key: &str, value: &toml::Value) -> Result<Vec<String>, Failure> {
-        match value {
-            toml::Value::Array(list) => list.iter().map(|item| self.amount(key, item)).collect(),
-            value => Ok(vec![self.amount(key, value)?]),
-        }
+        let items = listed(value).iter();
+        items.map(|item| self.amount(key, item)).collect()
     }
 
     /// A number is none: whoever writes `seed = 1` means `random-seed`.
     fn paths(&self, key: &str, value: &toml::Value) -> Result<Vec<PathBuf>, Failure> {
-        let list = match value {
-            toml::Value::Array(list) => list.as_slice(),
-            value => std::slice::from_ref(value),
-        };
         let path = |value: &toml::Value| value.as_str().map(PathBuf::from);
-        let paths: Option<Vec<PathBuf>> = list.iter().map(path).collect();
+        let paths: Option<Vec<PathBuf>> = listed(value).iter().map(path).collect();
         let wanted = "a path or a list of paths (numbers go with `random-seed`)";
         paths.ok_or_else(|| self.wrong(key, wanted))
     }

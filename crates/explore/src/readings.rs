@@ -85,9 +85,45 @@ struct Nearest {
 pub struct Wish {
     pub run: RunId,
     pub prefix: Vec<Expr>,
-    pub halved: Expr,
-    /// If half of the distance is too much to ask for: ever nearer, as far as it goes.
-    pub nearer: Vec<Expr>,
+    sides: Vec<Away>,
+}
+
+/// How far a version is from an outcome.
+struct Away {
+    compared: Compared,
+    values: [Expr; 2],
+    outcome: bool,
+    distance: u64,
+}
+
+impl Wish {
+    /// Half as far away.
+    pub fn halved(&self, arena: &mut Arena) -> Result<Expr, TermError> {
+        self.within(arena, |distance| distance / 2)
+    }
+
+    /// Steps that are less than half of the way, ever larger.
+    pub fn steps(&self) -> impl Iterator<Item = u64> + use<> {
+        let most = self.sides.iter().map(|away| away.distance).max();
+        let most = (most.unwrap_or(0) / 2).max(1);
+        let steps = (0..u64::BITS).map(|bit| 1 << bit);
+        steps.take_while(move |step| *step <= most)
+    }
+
+    /// Nearer by a step.
+    pub fn nearer(&self, arena: &mut Arena, step: u64) -> Result<Expr, TermError> {
+        self.within(arena, |distance| distance.saturating_sub(step))
+    }
+
+    fn within(&self, arena: &mut Arena, limit: impl Fn(u64) -> u64) -> Result<Expr, TermError> {
+        let goals = self.sides.iter().map(|away| {
+            let limit = limit(away.distance);
+            away.compared
+                .within(arena, away.values, away.outcome, limit)
+        });
+        let goals = goals.collect::<Result<Vec<Expr>, TermError>>()?;
+        Ok(arena.all(&goals)?)
+    }
 }
 
 #[derive(Default)]
@@ -194,10 +230,10 @@ fn distances(gauge: &Gauge, [base, head]: [&[Time]; 2]) -> BTreeMap<What, Found>
         if alike && own.values == other.values {
             continue;
         }
-        let [so_far, in_other] = [(in_base, own), (in_head, other)]
-            .map(|(compared, time)| compared.distance(time.operands, true) == 0);
-        let negative = [(in_base, own), (in_head, other)]
-            .map(|(compared, time)| compared.is_negative(time.operands));
+        let both = [(in_base, own), (in_head, other)];
+        let [so_far, in_other] =
+            both.map(|(compared, time)| compared.distance(time.operands, true) == 0);
+        let negative = both.map(|(compared, time)| compared.is_negative(time.operands));
         for base in [false, true] {
             let away = [
                 in_base.distance(own.operands, base),
@@ -375,30 +411,14 @@ fn wish(
         // What a single byte decides a flip asks for.
         let mut values = time.values.into_iter();
         has_say |= distance > 0 && values.any(|value| arena.variable_count(value) > 1);
-        sides.push((compared, time.values, outcome, distance));
-    }
-    if !has_say {
-        return Ok(None);
-    }
-    let mut within = |limit: &dyn Fn(u64) -> u64| {
-        let goals = sides.iter().map(|&(compared, values, outcome, distance)| {
-            compared.within(arena, values, outcome, limit(distance))
+        sides.push(Away {
+            compared,
+            values: time.values,
+            outcome,
+            distance,
         });
-        let goals = goals.collect::<Result<Vec<Expr>, TermError>>()?;
-        Ok::<Expr, TermError>(arena.all(&goals)?)
-    };
-    let halved = within(&|distance| distance / 2)?;
-    let most = sides.iter().map(|side| side.3).max().unwrap_or(0) / 2;
-    let steps = (0..u64::BITS).map(|bit| 1 << bit);
-    let steps = steps.take_while(|step| *step <= most.max(1));
-    let nearer = steps.map(|step| within(&|distance| distance.saturating_sub(step)));
-    let nearer = nearer.collect::<Result<Vec<Expr>, TermError>>()?;
-    Ok(Some(Wish {
-        run,
-        prefix,
-        halved,
-        nearer,
-    }))
+    }
+    Ok(has_say.then_some(Wish { run, prefix, sides }))
 }
 
 #[cfg(test)]

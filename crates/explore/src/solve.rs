@@ -328,15 +328,21 @@ impl State {
             return Solved::Nothing;
         };
         // What is promised is a distance, not a path.
-        if let Answer::Sat(model) = self.ask(&wish.prefix, wish.halved, wish.run) {
+        if let Ok(goal) = wish.halved(&mut self.arena)
+            && let Answer::Sat(model) = self.ask(&wish.prefix, goal, wish.run)
+        {
             return Solved::Displaced(model);
         }
+        // That was too much to ask for; as near as it goes.
         let mut best = Solved::Nothing;
-        for goal in wish.nearer {
-            match self.ask(&wish.prefix, goal, wish.run) {
-                Answer::Sat(model) => best = Solved::Displaced(model),
-                Answer::Unsat(_) | Answer::Unknown(_) => break,
-            }
+        for step in wish.steps() {
+            let Ok(goal) = wish.nearer(&mut self.arena, step) else {
+                break;
+            };
+            let Answer::Sat(model) = self.ask(&wish.prefix, goal, wish.run) else {
+                break;
+            };
+            best = Solved::Displaced(model);
         }
         best
     }
