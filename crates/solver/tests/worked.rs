@@ -490,3 +490,96 @@ fn numbers_at_their_limit_are_sums_of_digits() {
     let answer = ask(&mut arena, &prefix[..10], above);
     assert_eq!(answer, Answer::Unsat((0..10).collect()));
 }
+
+/// What a goal contradicts is remembered: everything that the contradiction rests on must be in it, also what
+/// only bounds a product.
+#[test]
+fn bounds_of_products_are_reasons() {
+    let mut arena = Arena::new();
+    let shape = input(b"\x01\x01", 2);
+    let (hint, bounds) = (Assignment::from_input(&shape), Bounds::from_input(&shape));
+    let bytes = [0, 1].map(|offset| arena.input(0, offset));
+    let small = bytes.map(|byte| compare(&mut arena, Op::Ult, byte, 10));
+    let wide = bytes.map(|byte| arena.zext(byte, 32).unwrap());
+    let product = arena.binary(Op::Mul, wide[0], wide[1]).unwrap();
+    let hundred = arena.constant(32, 100).unwrap();
+    let goal = arena.binary(Op::Ult, hundred, product).unwrap();
+    let mut solver = Solver::new(Settings::default());
+    let mut ask = |prefix: &[Expr]| {
+        let query = Query {
+            prefix,
+            goal,
+            hint: &hint,
+            bounds: &bounds,
+            soft: &[],
+        };
+        solver.solve(&mut arena, &query)
+    };
+    match ask(&small) {
+        Answer::Unsat(core) => assert_eq!(core, [0, 1]),
+        other => panic!("nine times nine is 81, got {other:?}"),
+    }
+    assert!(matches!(ask(&[]), Answer::Sat(_)));
+}
+
+/// `accounts[i].balance` where each balance is what a digit has left of it: none of them is below -250, whichever `i` is.
+#[test]
+fn what_stands_in_an_array_has_bounds() {
+    let mut arena = Arena::new();
+    let shape = input(b"\x01\x01", 2);
+    let (hint, bounds) = (Assignment::from_input(&shape), Bounds::from_input(&shape));
+    let [place, digit] = [0, 1].map(|offset| arena.input(0, offset));
+    let prefix = [
+        compare(&mut arena, Op::Ult, place, 4),
+        compare(&mut arena, Op::Ult, digit, 10),
+    ];
+    let zero = arena.constant(64, 0).unwrap();
+    let digit = arena.zext(digit, 64).unwrap();
+    let left = arena.binary(Op::Sub, zero, digit).unwrap();
+    let mut cells = Vec::new();
+    for account in 0..4 {
+        let owner = compare(&mut arena, Op::Eq, place, account);
+        let balance = arena.ite(owner, left, zero).unwrap();
+        cells.extend((0..8).map(|byte| arena.extract(balance, 8 * byte, 8).unwrap()));
+        // Other fields, whose values are anything.
+        let mut others = (0..16).map(|_| arena.input(0, 1));
+        cells.extend(others.by_ref());
+    }
+    let table = arena
+        .add_table(&vec![0; cells.len()], Some(&cells))
+        .unwrap();
+    let index = arena.zext(place, 64).unwrap();
+    let stride = arena.constant(64, 24).unwrap();
+    let index = arena.binary(Op::Mul, index, stride).unwrap();
+    let balance = arena.read(table, index, 64).unwrap();
+    let mut settings = Settings::default();
+    settings.layers.embedded = false;
+    let mut solver = Solver::new(settings);
+    let mut ask = |arena: &mut Arena, least: i64| {
+        let least = arena.constant(64, least as u64).unwrap();
+        let goal = arena.binary(Op::Slt, balance, least).unwrap();
+        let query = Query {
+            prefix: &prefix,
+            goal,
+            hint: &hint,
+            bounds: &bounds,
+            soft: &[],
+        };
+        solver.solve(arena, &query)
+    };
+    assert_eq!(ask(&mut arena, -250), Answer::Unsat(vec![0, 1]));
+    assert!(matches!(ask(&mut arena, -8), Answer::Sat(_)));
+}
+
+#[test]
+fn places_between_those_of_an_array_are_none() {
+    let mut arena = Arena::new();
+    let byte = arena.input(0, 0);
+    let index = arena.sext(byte, 64).unwrap();
+    let stride = arena.constant(64, 24).unwrap();
+    let offset = arena.binary(Op::Mul, index, stride).unwrap();
+    let between = compare(&mut arena, Op::Eq, offset, 8);
+    assert_eq!(arena.truth(between), Some(false));
+    let third = compare(&mut arena, Op::Eq, offset, 72);
+    assert_eq!(third, compare(&mut arena, Op::Eq, byte, 3));
+}

@@ -9,6 +9,7 @@
 
 mod inversion;
 mod linear;
+mod reads;
 mod sums;
 
 use crate::arena::{Arena, Expr};
@@ -19,7 +20,9 @@ use crate::variables::{Var, VarId};
 use changeling_trace::Op;
 use inversion::Inversion;
 use linear::Linear;
-use rustc_hash::FxHashMap;
+use reads::Reads;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::RefCell;
 use sums::{Choice, Found};
 
 /// Which of 256 values satisfy a condition.
@@ -68,6 +71,7 @@ const MAX_DEMANDS: usize = 64;
 #[derive(Default)]
 pub(crate) struct Values {
     sets: FxHashMap<Expr, ByteSet>,
+    reads: Reads,
 }
 
 /// What is known of one variable of the query.
@@ -147,12 +151,14 @@ impl Layer for Values {
         if let Some(verdict) = holds(arena, trial, &conditions, &values) {
             return Some(verdict);
         }
+        self.reads.look(arena, task.goal);
         let sums = self.sums(arena, trial, task, &domains, &open, &values);
         sums.or_else(|| self.search(arena, trial, task, &domains, &conditions, values))
     }
 
     fn reset(&mut self) {
         self.sets.clear();
+        self.reads.clear();
     }
 }
 
@@ -217,7 +223,10 @@ impl Values {
                 None => true,
             })
         };
+        // Bounds rest on variables, too, that are no part of a sum.
+        let asked = RefCell::new(FxHashSet::default());
         let range = |var: VarId| {
+            asked.borrow_mut().insert(var);
             let (low, high) = bounds(var);
             if high - low >= MAX_CHOICES {
                 return (low as i64, high.min(i64::MAX as u64) as i64);
@@ -226,7 +235,7 @@ impl Values {
             let [least, most] = ends.map(|end| end.unwrap_or(low) as i64);
             (least, most)
         };
-        let mut linear = Linear::new(arena, &range);
+        let mut linear = Linear::new(arena, &self.reads, &range);
         let mut demands = Vec::new();
         let mut core: Vec<usize> = Vec::new();
         for &(condition, index) in open.iter().rev() {
@@ -270,7 +279,8 @@ impl Values {
         match sums::solve(&demands, choices, &mut accept) {
             Found::Solution => Some(Verdict::Sat(accepted)),
             Found::Contradiction => {
-                let reasons = vars.iter().filter_map(|var| domains.get(var));
+                let asked = asked.borrow();
+                let reasons = asked.iter().filter_map(|var| domains.get(var));
                 core.extend(reasons.flat_map(|domain| &domain.reasons));
                 core.retain(|index| *index != GOAL);
                 core.sort_unstable();

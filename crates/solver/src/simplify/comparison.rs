@@ -64,14 +64,19 @@ impl Arena {
                 let right = self.build(Op::Eq, x.b, b);
                 self.build(Op::And, left, right)
             }
+            // The even part of a factor shifts, the odd one can be divided by. So `24 * i == 8` asks for an `i` beyond all
+            // bounds, which is no use of a place in an array.
             Op::Mul => {
                 let (factor, target) = (self.small(x.b)?, self.small(b)?);
-                if factor & 1 == 0 {
-                    return None;
+                let shift = factor.trailing_zeros();
+                if target.trailing_zeros() < shift {
+                    return Some(self.bool_constant(false));
                 }
-                let target =
-                    self.constant_u64(x.width.into(), target.wrapping_mul(inverse(factor)));
-                self.build(Op::Eq, x.a, target)
+                let width = u32::from(x.width) - shift;
+                let quotient = (target >> shift).wrapping_mul(inverse(factor >> shift));
+                let target = self.constant_u64(width, quotient);
+                let low = self.build_extract(x.a, 0, width);
+                self.build(Op::Eq, low, target)
             }
             _ => return None,
         })

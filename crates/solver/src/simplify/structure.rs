@@ -60,6 +60,17 @@ impl Arena {
             return adjacent
                 .then(|| self.build_extract(h.a, l.imm as u32, u32::from(h.width + l.width)));
         }
+        // Parts that went below an operator when they were taken come up again.
+        if h.op == Op::Extract && l.op != Op::Const {
+            let from = u32::try_from(h.imm).ok()?.checked_sub(l.width.into())?;
+            let same = self.build_extract(h.a, from, l.width.into()) == low;
+            return same.then(|| self.build_extract(h.a, from, u32::from(h.width + l.width)));
+        }
+        if h.op == Op::Ite && l.op == Op::Ite && h.a == l.a {
+            let yes = self.join(h.b, l.b)?;
+            let no = self.join(h.c, l.c)?;
+            return Some(self.build_ite(h.a, yes, no));
+        }
         None
     }
 

@@ -5,8 +5,11 @@
 //! of such expressions is one of plain numbers, and bounds of sums say what is possible. Of
 //! what is no sum, as a product of two numbers, only the bounds are known.
 
+use super::reads::Reads;
 use crate::arena::{Arena, Expr};
+use crate::facts::trailing;
 use crate::machine::signed;
+use crate::value::Value;
 use crate::variables::VarId;
 use changeling_trace::Op;
 use rustc_hash::FxHashMap;
@@ -41,11 +44,16 @@ pub(super) struct Demand {
 const MOST_EXPRESSIONS: u32 = 4_000;
 /// Variables of a sum.
 const MOST_PARTS: usize = 40;
+/// Distances between two numbers have a sign, and do not wrap around.
+const WIDEST: u32 = 66;
+/// Places of a table that are looked at.
+const MOST_PLACES: i64 = 64;
 /// How far down an expression is followed.
 const DEEPEST: u32 = 300;
 
 pub(super) struct Linear<'a> {
     arena: &'a Arena,
+    reads: &'a Reads,
     range: &'a dyn Fn(VarId) -> (i64, i64),
     known: FxHashMap<Expr, Option<Rc<Sum>>>,
     left: u32,
@@ -53,9 +61,14 @@ pub(super) struct Linear<'a> {
 
 impl<'a> Linear<'a> {
     /// `range`: between what a variable lies.
-    pub fn new(arena: &'a Arena, range: &'a dyn Fn(VarId) -> (i64, i64)) -> Linear<'a> {
+    pub fn new(
+        arena: &'a Arena,
+        reads: &'a Reads,
+        range: &'a dyn Fn(VarId) -> (i64, i64),
+    ) -> Linear<'a> {
         Linear {
             arena,
+            reads,
             range,
             known: FxHashMap::default(),
             left: MOST_EXPRESSIONS,
@@ -126,7 +139,7 @@ impl<'a> Linear<'a> {
             return known.clone();
         }
         self.left = self.left.checked_sub(1)?;
-        let sum = if depth > DEEPEST || self.arena.width(e) > 64 {
+        let sum = if depth > DEEPEST || self.arena.width(e) > WIDEST {
             None
         } else {
             let sum = self
@@ -142,7 +155,13 @@ impl<'a> Linear<'a> {
         let term = *self.arena.term(e);
         let width = u32::from(term.width);
         match term.op {
-            Op::Const => Some(Sum::constant(signed(width, term.imm))),
+            Op::Const if width <= 64 => Some(Sum::constant(signed(width, term.imm))),
+            Op::Const => {
+                let value = self.arena.constant_value(e)?;
+                let low = value.low_u64();
+                let fits = Value::new(64, low.into()).sext(width) == value;
+                fits.then(|| Sum::constant(low as i64))
+            }
             Op::Input | Op::Length => {
                 let var = self.arena.set(e).iter().next()?;
                 let (low, high) = (self.range)(var);
@@ -259,8 +278,64 @@ impl Linear<'_> {
                 let (a, b) = (self.sum(term.b, depth)?, self.sum(term.c, depth)?);
                 Some(Sum::between(a.low.min(b.low), a.high.max(b.high)))
             }
+            Op::Read => self.entries(e, depth),
+            // The sign, or what else is left of a number when its end is cut off.
+            Op::Extract => {
+                let inner = self.arena.width(term.a);
+                let whole = self.sum(term.a, depth)?;
+                if term.imm + 1 == u64::from(inner) {
+                    let whole = whole.signed(inner)?;
+                    return Some(Sum::between(
+                        (whole.high < 0).into(),
+                        (whole.low < 0).into(),
+                    ));
+                }
+                let whole = whole.unsigned(inner)?;
+                let cut = |end: i64| end >> term.imm.min(63);
+                Some(Sum::between(cut(whole.low), cut(whole.high)))
+            }
             _ => None,
         }
+    }
+
+    /// What is known of the places of a table that an index can lead to.
+    fn entries(&mut self, read: Expr, depth: u32) -> Option<Sum> {
+        let term = *self.arena.term(read);
+        let length = self.arena.tables[term.b.index()].bytes.len() as i64;
+        let size = i64::from(term.width) / 8;
+        let index = self.sum(term.a, depth)?.unsigned(64)?;
+        let mut bounds: Option<(i64, i64)> = None;
+        for place in self.places(term.a, &index)? {
+            let (low, high) = if place > length - size {
+                // Nothing is there.
+                (0, 0)
+            } else {
+                let number = self.reads.number(read, place as u64)?;
+                let sum = self.sum(number, depth)?;
+                (sum.low, sum.high)
+            };
+            let (least, most) = bounds.unwrap_or((low, high));
+            bounds = Some((least.min(low), most.max(high)));
+        }
+        bounds.map(|(low, high)| Sum::between(low, high))
+    }
+
+    /// All values of an index, and perhaps others; `None` if there are many.
+    fn places(&self, e: Expr, index: &Sum) -> Option<impl Iterator<Item = i64> + use<>> {
+        let (first, last, step) = match index.parts[..] {
+            [(var, factor)] if index.loose == (0, 0) => {
+                let (low, high) = (self.range)(var);
+                let ends = [low, high].map(|value| index.constant + factor * value);
+                (ends[0].min(ends[1]), ends[0].max(ends[1]), factor.abs())
+            }
+            _ => {
+                let step = 1i64 << trailing(*self.arena.facts(e)).min(16);
+                let first = index.low.checked_add(step - 1)? / step * step;
+                (first, index.high, step)
+            }
+        };
+        let few = last.checked_sub(first)? / step < MOST_PLACES;
+        few.then(|| (first..=last).step_by(step as usize))
     }
 
     fn anything(&self, e: Expr) -> Option<Sum> {
