@@ -64,6 +64,33 @@ int main(void) {
     assert_eq!(results["stats"]["waiting"], 0, "{}", said.stdout);
 }
 
+/// What contradicts small numbers does not contradict large ones: what was found out on one path must not be taken for
+/// granted on another.
+#[test]
+fn what_is_impossible_on_one_path_is_asked_for_on_others() {
+    let room = Room::new();
+    let text = r#"#include <stdio.h>
+int main(void) {
+    int a = getchar(), b = getchar();
+    if (a < 0 || b < 0) return 0;
+    int product = a * b;
+    if (a < 10 && b < 10) {
+        if (product > 60000) puts("never");
+    } else if (product > 60000) {
+        puts(LARGE);
+    }
+    return 0;
+}
+"#;
+    room.write("old.c", text.replace("LARGE", r#""large""#));
+    room.write("new.c", text.replace("LARGE", r#""huge""#));
+    room.write("seed", "\u{1}\u{1}".to_owned());
+    let said = room.changeling(&[
+        "run", "old.c", "new.c", "--stdin", "2", "--seed", "seed", "--guide", "none", "--jobs", "1",
+    ]);
+    assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+}
+
 fn said_by_script(case: &Path) -> String {
     let output = Command::new("sh")
         .arg(case.join("reproduce.sh"))
