@@ -58,6 +58,13 @@ pub fn build_bitcode(
         return cache.store(&request, reads, work, built);
     }
 
+    // The linker takes nothing at all for a module of nothing, on no machine.
+    if std::fs::metadata(&path).is_ok_and(|file| file.len() == 0) {
+        return Err(BuildError::Bitcode {
+            path,
+            output: "the file is empty".into(),
+        });
+    }
     let linked = work.path().join("linked.bc");
     link_modules(std::slice::from_ref(&path), &linked)?;
     let facts = prepare(

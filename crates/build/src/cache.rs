@@ -1,7 +1,7 @@
 //! Results of builds, kept by content.
 //!
 //! ```text
-//! entries/KEY/             built.json, program, program.bc, …
+//! entries/KEY/             built.json, sizes.json, program, program.bc, …
 //! requests/REQUEST/KEY.json  which inputs, with which contents, gave that entry
 //! work/NAME/               a build that is going on; `lock` is held by its process
 //! ```
@@ -19,6 +19,8 @@ use std::time::Duration;
 
 /// Stands for the directory of the entry in [`Built::link`] as written to disk.
 pub const ENTRY: &str = "@entry@";
+/// The file of an entry with the sizes of what was built.
+const SIZES: &str = "sizes.json";
 /// A work directory without a living owner is removed after this time.
 const STALE: Duration = Duration::from_secs(60);
 
@@ -127,6 +129,8 @@ impl Cache {
         }
         built.format = BUILT_FORMAT;
         built.key = key.finish();
+        let sizes = sizes(&work.entry(), &built);
+        write_json(&work.entry().join(SIZES), &sizes)?;
         write_json(&work.entry().join("built.json"), &built)?;
         let target = self.root.join("entries").join(&built.key);
         if self.load(&built.key).is_none() {
@@ -156,6 +160,10 @@ impl Cache {
         let directory = self.root.join("entries").join(key);
         let text = std::fs::read(directory.join("built.json")).ok()?;
         let mut built: Built = serde_json::from_slice(&text).ok()?;
+        // A machine that lost its power, or a disk that was full, may have left half of a file.
+        let recorded = std::fs::read(directory.join(SIZES)).ok()?;
+        let recorded: Vec<u64> = serde_json::from_slice(&recorded).ok()?;
+        let whole = sizes(&directory, &built).is_some_and(|now| now == recorded);
         let entry = directory.to_str()?;
         for flag in &mut built.link {
             *flag = flag.replace(ENTRY, entry);
@@ -166,11 +174,7 @@ impl Cache {
         for variant in &mut built.variants {
             variant.path = directory.join(&variant.path);
         }
-        let whole = built.format == BUILT_FORMAT
-            && built.plain.is_file()
-            && built.bitcode.is_file()
-            && built.variants.iter().all(|variant| variant.path.is_file());
-        whole.then_some(built)
+        (whole && built.format == BUILT_FORMAT).then_some(built)
     }
 
     fn still_true(&self, manifest: &Path) -> bool {
@@ -211,6 +215,17 @@ impl Cache {
             }
         }
     }
+}
+
+/// Sizes of all that was built; `None` if a part is missing.
+fn sizes(directory: &Path, built: &Built) -> Option<Vec<u64>> {
+    let variants = built.variants.iter().map(|variant| &variant.path);
+    let parts = [&built.plain, &built.bitcode].into_iter().chain(variants);
+    let size = |part: &PathBuf| {
+        let metadata = std::fs::metadata(directory.join(part)).ok()?;
+        metadata.is_file().then_some(metadata.len())
+    };
+    parts.map(size).collect()
 }
 
 fn write_json(path: &Path, value: &impl Serialize) -> Result<(), BuildError> {

@@ -209,13 +209,16 @@ impl BuildError {
                 format!("choose one with --program: {}", programs.join(", "))
             }
             BuildError::CargoTarget { targets, .. } if targets.is_empty() => {
-                "add a binary or an example to the package".into()
+                "add a binary or an example to the package, or compare single functions with --harness (`changeling harness` writes one)".into()
             }
             BuildError::CargoTarget { targets, .. } => format!("choose one of: {}", targets.join(", ")),
             BuildError::Cargo { output, .. } => cargo_help(output)
                 .unwrap_or("run `cargo build --release` by hand to see it fail")
                 .into(),
-            BuildError::Bitcode { .. } => format!("make it with clang or rustc on LLVM {} or older", crate::tools::LLVM),
+            BuildError::Bitcode { .. } => format!(
+                "make it, or make it anew if it was cut or damaged, with clang or rustc on LLVM {} or older",
+                crate::tools::LLVM
+            ),
             BuildError::RustVersion { .. } => "choose an older stable toolchain with rust-toolchain.toml".into(),
             BuildError::DiskFull { .. } => "free some space, or put the cache elsewhere with --cache".into(),
             BuildError::ToolMissing { package, .. } => format!("install it: {package}; `changeling doctor` lists all that is needed"),
@@ -244,6 +247,37 @@ impl BuildError {
                 source,
             },
         }
+    }
+
+    /// The same error, with the directory `inside` called by the name that the user knows it by.
+    pub(crate) fn with_name(mut self, inside: &Path, name: &Path) -> BuildError {
+        let place = match &mut self {
+            BuildError::NotFound(path)
+            | BuildError::NotUnicode(path)
+            | BuildError::NoBuildCommand(path)
+            | BuildError::Unreadable { path, .. }
+            | BuildError::NotAProgram { path, .. }
+            | BuildError::CompileCommands { path, .. } => path,
+            BuildError::Command { place, .. }
+            | BuildError::Timeout { place, .. }
+            | BuildError::NoProgram { place, .. }
+            | BuildError::SeveralPrograms { place, .. }
+            | BuildError::CargoTarget { place, .. }
+            | BuildError::Cargo { place, .. } => place,
+            BuildError::Compile { file, .. } => file,
+            BuildError::Slow { what, .. } => what,
+            _ => return self,
+        };
+        if let Ok(rest) = place.strip_prefix(inside) {
+            *place = match rest.as_os_str().is_empty() {
+                true => name.to_path_buf(),
+                false => format!("{} in {}", rest.display(), name.display()).into(),
+            };
+        } else if inside.starts_with(&*place) {
+            // The workspace that the package is a part of.
+            *place = name.to_path_buf();
+        }
+        self
     }
 
     /// A tool's own message may be about a full disk; then that is what we say.

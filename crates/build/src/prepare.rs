@@ -9,6 +9,7 @@ use crate::error::BuildError;
 use crate::process::run;
 use crate::tools::{ARCHITECTURE, Tool};
 use crate::version::Language;
+use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::context::Context;
 use inkwell::module::{Linkage, Module};
 use inkwell::passes::PassBuilderOptions;
@@ -19,7 +20,7 @@ use inkwell::{GlobalVisibility, OptimizationLevel};
 use std::path::{Path, PathBuf};
 
 /// Part of cache keys: changes whenever prepared bitcode would look different.
-pub const PREPARATION: &str = "1";
+pub const PREPARATION: &str = "2";
 
 /// `simplifycfg` without everything that would turn branches into selects,
 /// merge conditions or move instructions out of their statement.
@@ -87,6 +88,7 @@ pub fn prepare(input: &Path, output: &Path, name: &str) -> Result<Facts, BuildEr
     })?;
     let languages = languages_of(&module);
     keep_bodies(&module);
+    allow_passes(&module);
     let machine = target_machine().map_err(broken)?;
     module
         .run_passes(PASSES, &machine, PassBuilderOptions::create())
@@ -176,6 +178,15 @@ fn keep_bodies(module: &Module) {
         function
             .as_global_value()
             .set_visibility(GlobalVisibility::Hidden);
+    }
+}
+
+/// A compiler that was asked not to optimise forbids it for good; then the passes above would leave
+/// its functions as they are, and every one of them would look changed beside one that was prepared.
+fn allow_passes(module: &Module) {
+    let forbidden = Attribute::get_named_enum_kind_id("optnone");
+    for function in module.get_functions() {
+        function.remove_enum_attribute(AttributeLoc::Function, forbidden);
     }
 }
 

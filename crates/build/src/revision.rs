@@ -40,12 +40,14 @@ pub fn build_revision(
     let source = work.entry().join("source");
     repository.extract(&commit, revision, &source, &work.path().join("index"))?;
     let root = source.join(&repository.prefix);
-    let shown = PathBuf::from(format!("{} at {revision}", repo.display()));
+    let shown = repository.shown(revision);
     if !root.is_dir() {
         return Err(BuildError::NotFound(shown));
     }
+    // Who reads a message knows the revision, not where it lies meanwhile.
+    let named = |error: BuildError| error.with_name(&root, &shown);
     let relative = Path::new("source").join(&repository.prefix);
-    match plan(&root, command)? {
+    match plan(&root, command).map_err(named)? {
         Plan::Command(command) => {
             let tree = Tree {
                 root: &root,
@@ -59,7 +61,7 @@ pub fn build_revision(
         }
         Plan::Cargo => {
             seal(&source, &root)?;
-            let layout = Layout::read(&root)?;
+            let layout = Layout::read(&root).map_err(named)?;
             let target = program.map(|program| program.to_string_lossy().into_owned());
             let top = layout
                 .top()
@@ -72,9 +74,9 @@ pub fn build_revision(
                 source_root: top,
                 work,
             };
-            build_in(&layout, target.as_deref(), options, cache, &quick, shared)
+            build_in(&layout, target.as_deref(), options, cache, &quick, shared).map_err(named)
         }
-        Plan::CompileCommands(_) => Err(BuildError::NoBuildCommand(shown)),
+        Plan::CompileCommands(_) => Err(BuildError::NoBuildCommand(shown.clone())),
     }
 }
 
@@ -96,9 +98,12 @@ pub fn library(
     let source = work.entry().join("source");
     repository.extract(&commit, revision, &source, &work.path().join("index"))?;
     let root = source.join(&repository.prefix);
+    let shown = repository.shown(revision);
     seal(&source, &root)?;
-    let layout = Layout::read(&root)?;
-    library_in(&layout, &repository.path, options, cache).map(Some)
+    Layout::read(&root)
+        .and_then(|layout| library_in(&layout, &repository.path, options, cache))
+        .map(Some)
+        .map_err(|error| error.with_name(&root, &shown))
 }
 
 struct Repository {
@@ -125,6 +130,11 @@ impl Repository {
             .stdout_text();
         repository.prefix = PathBuf::from(prefix.trim_end_matches('\n'));
         Ok(repository)
+    }
+
+    /// The directory at a revision, in messages.
+    fn shown(&self, revision: &str) -> PathBuf {
+        PathBuf::from(format!("{} at {revision}", self.path.display()))
     }
 
     /// The full name of the commit that a revision means.

@@ -343,3 +343,61 @@ fn wrong_architecture_is_refused() {
     assert_eq!(error.code(), 15);
     room.assert_clean();
 }
+
+#[test]
+fn half_a_file_in_the_cache_is_made_again() {
+    let room = Room::new();
+    room.write("a.c", "int main(void) { return 7; }\n");
+    let build = || room.build(&room.files(&["a.c"])).unwrap();
+    let whole = |built: &changeling_build::Built| {
+        [&built.plain, &built.bitcode].map(|path| std::fs::read(path).unwrap())
+    };
+    let before = whole(&build());
+    for part in 0..2 {
+        let built = build();
+        let path = [&built.plain, &built.bitcode][part];
+        let length = std::fs::metadata(path).unwrap().len();
+        let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
+        file.set_len(length / 2).unwrap();
+        drop(file);
+        let built = build();
+        assert!(
+            whole(&built) == before,
+            "{} is still cut",
+            built.plain.display()
+        );
+        assert_eq!(run(&built.plain, "").status.code(), Some(7));
+    }
+}
+
+#[test]
+fn an_empty_file_is_no_bitcode() {
+    let room = Room::new();
+    let path = room.write("empty.bc", "");
+    let source = Source::detect(&[path], None, None);
+    let error = room.build(&source).unwrap_err();
+    assert!(matches!(error, BuildError::Bitcode { .. }), "{error:?}");
+    assert!(error.help().contains("cut"), "{}", error.help());
+}
+
+/// Else every function would look changed beside one that was built from its source.
+#[test]
+fn bitcode_that_nobody_optimised_is_prepared_as_well() {
+    let room = Room::new();
+    let source = room.write(
+        "a.c",
+        "int f(int a) { int b = a + 1; return b; }\nint main(int n, char **v) { (void)v; return f(n); }\n",
+    );
+    let path = room.path().join("a.bc");
+    let compiled = Command::new("clang-22")
+        .args(["-O0", "-g", "-emit-llvm", "-c"])
+        .arg(&source)
+        .arg("-o")
+        .arg(&path)
+        .status();
+    assert!(compiled.unwrap().success());
+    let built = room.build(&Source::Bitcode(path)).unwrap();
+    let text = disassemble(&built);
+    assert!(!function(&text, "f").concat().contains("alloca"), "{text}");
+    assert_alike(&built, &room, &[""]);
+}

@@ -232,3 +232,31 @@ fn revisions_of_cargo_packages() {
         assert_alike(&built, &room, &[""]);
     }
 }
+
+#[test]
+fn messages_name_the_revision_and_not_the_place_it_is_built_in() {
+    let room = Room::new();
+    let repo = room.path().join("r");
+    std::fs::create_dir(&repo).unwrap();
+    git(&repo, &["init", "-q"]);
+    room.write("r/README", "nothing to build\n");
+    room.write(
+        "r/lib/Cargo.toml",
+        "[package]\nname = \"lib\"\nversion = \"0.1.0\"\nedition = \"2024\"\n",
+    );
+    room.write("r/lib/src/lib.rs", "pub fn f() {}\n");
+    room.write("r/odd/Cargo.toml", "[package\n");
+    commit(&repo, "all");
+    let repo = repo.canonicalize().unwrap();
+    for (directory, code) in [("", 19), ("lib", 23), ("odd", 24)] {
+        let directory = repo.join(directory).canonicalize().unwrap();
+        let error = room.build(&revision(&directory, "HEAD")).unwrap_err();
+        assert_eq!(error.code(), code, "{error:?}");
+        let said = format!("{error} {}", error.place().unwrap_or_default());
+        assert!(
+            said.contains(&format!("{} at HEAD", directory.display())),
+            "{said}"
+        );
+        assert!(!said.contains("the cache"), "{said}");
+    }
+}

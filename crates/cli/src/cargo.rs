@@ -7,7 +7,8 @@ use std::process::{Command, ExitCode};
 
 /// Subcommands that are passed on as they are; everything else is a `run`.
 const OTHERS: &[&str] = &[
-    "run", "diff", "graph", "replay", "accept", "export", "doctor", "help", "trace",
+    "run", "diff", "graph", "replay", "reach", "harness", "accept", "export", "doctor", "cc",
+    "c++", "trace", "help",
 ];
 
 fn main() -> ExitCode {

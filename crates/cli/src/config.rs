@@ -4,7 +4,7 @@ use crate::exit::Code;
 use crate::failure::Failure;
 use crate::inputs::InputOptions;
 use crate::settings::{SearchOptions, nearest, rule, usage};
-use crate::source::SourceOptions;
+use crate::source::{SourceOptions, build_time};
 use changeling_explore::normalise::UserRule;
 use std::path::{Path, PathBuf};
 
@@ -55,6 +55,8 @@ const KEYS: &[&str] = &[
     "json-lines",
     "input",
 ];
+/// Keys of an entry of `normalise`.
+const RULE_KEYS: &[&str] = &["pattern", "replacement"];
 const INPUT_KEYS: &[&str] = &["stdin", "arg", "sym-arg", "file", "env"];
 
 pub fn read(given: Option<&Path>) -> Result<Option<(PathBuf, toml::Table)>, Failure> {
@@ -79,6 +81,28 @@ pub fn read(given: Option<&Path>) -> Result<Option<(PathBuf, toml::Table)>, Fail
     })?;
     Ok(Some((path.to_owned(), table)))
 }
+
+/// What the file says to commands that come after a run: where its output is, how versions are built, and what
+/// is not compared. The command line goes first.
+pub fn after_a_run(
+    out: Option<&Path>,
+    source: &mut SourceOptions,
+) -> Result<(PathBuf, Vec<UserRule>), Failure> {
+    let mut options = SearchOptions {
+        out: out.map(Path::to_owned),
+        ..SearchOptions::default()
+    };
+    let mut rules = Vec::new();
+    if let Some((path, table)) = read(None)? {
+        let mut file = ConfigFile::new(&path);
+        file.apply(table, &mut options, source)?;
+        rules = file.rules;
+    }
+    Ok((options.out.unwrap_or_else(|| USUAL_OUT.into()), rules))
+}
+
+/// The output directory of which nothing else is said.
+pub const USUAL_OUT: &str = ".changeling/out";
 
 pub struct ConfigFile<'a> {
     path: &'a Path,
@@ -133,7 +157,7 @@ impl ConfigFile<'_> {
                 "run-time" => set(&mut options.run_time, self.amount(key, value)?),
                 "run-memory" => set(&mut options.run_memory, self.amount(key, value)?),
                 "sanitize" => set(&mut options.sanitize, self.texts(key, value)?.join(",")),
-                "normalise" => self.rules = self.normalise(key, value)?,
+                "normalise" | "normalize" => self.rules = self.normalise(key, value)?,
                 "out" => set(&mut options.out, self.text(key, value)?.into()),
                 "build" => set(&mut source.build, self.text(key, value)?),
                 "program" => set(&mut source.program, self.text(key, value)?),
@@ -142,7 +166,14 @@ impl ConfigFile<'_> {
                 "harness" => set(&mut source.harness, self.text(key, value)?.into()),
                 "profile" => set(&mut source.profile, self.text(key, value)?),
                 "cache" => set(&mut source.cache, self.text(key, value)?.into()),
-                "build-time" => set(&mut source.build_time, self.number(key, value)?),
+                "build-time" => {
+                    let time = build_time(&self.amount(key, value)?);
+                    let wanted = "a time such as 300 or \"5m\"";
+                    set(
+                        &mut source.build_time,
+                        time.map_err(|_| self.wrong(key, wanted))?,
+                    );
+                }
                 "base" => self.said.base = Some(self.text(key, value)?),
                 "head" => self.said.head = Some(self.text(key, value)?),
                 "base-dir" => self.said.base_dir = Some(self.text(key, value)?.into()),
@@ -152,9 +183,16 @@ impl ConfigFile<'_> {
                 "json-lines" => self.said.json_lines = self.flag(key, value)?,
                 "input" => self.inputs(key, value)?,
                 _ if INPUT_KEYS.contains(&key) => {
-                    for text in self.texts(key, value)? {
+                    for text in self.input_texts(key, value)? {
                         self.input.push(key, &text);
                     }
+                }
+                "resume" | "list" | "config" => {
+                    let path = self.path.display();
+                    return Err(Failure {
+                        help: Some(format!("give --{key} there")),
+                        ..usage(&format!("{path}: `{key}` is for the command line alone"))
+                    });
                 }
                 _ => return Err(self.unknown(key, &[KEYS, INPUT_KEYS].concat())),
             }
@@ -198,7 +236,7 @@ impl ConfigFile<'_> {
                 if !INPUT_KEYS.contains(&name.as_str()) {
                     return Err(self.unknown(name, INPUT_KEYS));
                 }
-                for text in self.texts(name, value)? {
+                for text in self.input_texts(name, value)? {
                     self.input.push(name, &text);
                 }
             }
@@ -210,10 +248,14 @@ impl ConfigFile<'_> {
         let wanted = "a list of patterns, or of { pattern = …, replacement = … }";
         let one = |value: &toml::Value| match value {
             toml::Value::String(pattern) => Ok(rule(pattern, "")),
-            value => value
-                .clone()
-                .try_into::<UserRule>()
-                .map_err(|_| self.wrong(key, wanted)),
+            value => {
+                let entry = value.as_table().ok_or_else(|| self.wrong(key, wanted))?;
+                if let Some(other) = entry.keys().find(|key| !RULE_KEYS.contains(&key.as_str())) {
+                    return Err(self.unknown(other, RULE_KEYS));
+                }
+                let rule = value.clone().try_into::<UserRule>();
+                rule.map_err(|_| self.wrong(key, wanted))
+            }
         };
         listed(value).iter().map(one).collect()
     }
@@ -251,6 +293,17 @@ impl ConfigFile<'_> {
     fn texts(&self, key: &str, value: &toml::Value) -> Result<Vec<String>, Failure> {
         let items = listed(value).iter();
         items.map(|item| self.amount(key, item)).collect()
+    }
+
+    /// The same for what the program reads.
+    fn input_texts(&self, key: &str, value: &toml::Value) -> Result<Vec<String>, Failure> {
+        let wanted = match key {
+            "file" | "env" => "a text such as \"NAME=8\", or a list of them",
+            "arg" => "a text, or a list of them",
+            _ => "a number of bytes, or a text",
+        };
+        let texts = self.texts(key, value);
+        texts.map_err(|_| self.wrong(key, wanted))
     }
 
     /// A number is none: whoever writes `seed = 1` means `random-seed`.

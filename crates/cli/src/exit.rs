@@ -25,6 +25,16 @@ impl Code {
     pub const INTERNAL: Code = Code(70);
     /// Nobody reads what is printed any more; what a shell says of a program that SIGPIPE ended.
     pub const NO_READER: Code = Code(141);
+    /// `git bisect run` gives up.
+    const END_OF_BISECTION: Code = Code(255);
+
+    /// `git bisect run` takes any other code below 128 for a bad revision; a mistake must end it instead.
+    pub fn of_a_bisection(self) -> Code {
+        match self.0 {
+            0 | 1 | 125 => self,
+            _ => Code::END_OF_BISECTION,
+        }
+    }
 }
 
 impl From<Code> for std::process::ExitCode {

@@ -2,6 +2,7 @@
 
 use crate::exit::Code;
 use changeling_build::BuildError;
+use changeling_report::escape::visible;
 use std::io::Write;
 
 /// An error that ends the command.
@@ -28,17 +29,22 @@ impl Failure {
     }
 
     pub fn print(&self) {
+        // Names of files, and what compilers say about them, may hold anything.
+        let visible = |text: &str| -> String {
+            let lines: Vec<String> = text.lines().map(visible).collect();
+            lines.join("\n")
+        };
         let mut text = String::new();
         if let Some(output) = &self.output {
-            text += output.trim_end();
+            text += &visible(output.trim_end());
             text += "\n";
         }
-        text += &format!("error: {}\n", self.what);
+        text += &format!("error: {}\n", visible(&self.what));
         if let Some(place) = &self.place {
-            text += &format!("  where: {place}\n");
+            text += &format!("  where: {}\n", visible(place));
         }
         if let Some(help) = &self.help {
-            text += &format!("  help: {help}\n");
+            text += &format!("  help: {}\n", visible(help));
         }
         // Nobody is left to tell if this fails.
         let _ = std::io::stderr().write_all(text.as_bytes());

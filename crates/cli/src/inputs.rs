@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use changeling_trace::input::{Argument, Input, Stream, StreamKind};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::collections::BTreeMap;
+use std::io::Read as _;
 
 /// Bytes that an input starts with if only its length is given.
 const FILLER: u8 = b'A';
@@ -157,7 +158,7 @@ impl InputOptions {
                         return Err(wrong("--file", text, "the name is too long"));
                     }
                     given_once(&input, StreamKind::File, "--file", name, text)?;
-                    let bytes = length_or_file(&format!("--file {name}"), value)?;
+                    let bytes = length_or_file(&format!("--file {name}="), value)?;
                     input.streams.push(stream(StreamKind::File, name, bytes));
                 }
                 Kind::Variable => {
@@ -171,7 +172,7 @@ impl InputOptions {
                         return Err(wrong("--env", text, why));
                     }
                     given_once(&input, StreamKind::Environment, "--env", name, text)?;
-                    let bytes = length_or_text(&format!("--env {name}"), value)?;
+                    let bytes = length_or_text(&format!("--env {name}="), value)?;
                     input
                         .streams
                         .push(stream(StreamKind::Environment, name, bytes));
@@ -229,7 +230,7 @@ fn length_or_file(option: &str, text: &str) -> Result<Vec<u8>, Failure> {
     if let Some(result) = length(option, text) {
         return result;
     }
-    let bytes = std::fs::read(text).map_err(|error| {
+    let bytes = read_start(text).map_err(|error| {
         wrong(
             option,
             text,
@@ -243,6 +244,14 @@ fn length_or_file(option: &str, text: &str) -> Result<Vec<u8>, Failure> {
             &format!("the file is larger than {LARGEST} bytes"),
         ));
     }
+    Ok(bytes)
+}
+
+/// A little more than may be symbolic: a device has no end.
+fn read_start(path: &str) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path)?;
+    file.take(LARGEST as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -262,7 +271,10 @@ fn length_or_text(option: &str, text: &str) -> Result<Vec<u8>, Failure> {
 fn wrong(option: &str, text: &str, why: &str) -> Failure {
     Failure {
         code: Code::USAGE,
-        what: format!("{option} {text}: {why}"),
+        what: match option.ends_with('=') {
+            true => format!("{option}{text}: {why}"),
+            false => format!("{option} {text}: {why}"),
+        },
         place: None,
         help: Some("`changeling help run` lists the input options".into()),
         output: None,

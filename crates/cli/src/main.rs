@@ -84,16 +84,35 @@ fn main() -> std::process::ExitCode {
         if let Some(code) = commands::cc::run_as_compiler() {
             return Ok(code);
         }
-        dispatch(Arguments::parse().command)
+        match Arguments::try_parse() {
+            Ok(arguments) => dispatch(arguments.command),
+            Err(error) => {
+                // Nobody is left to tell if this fails.
+                let _ = error.print();
+                Ok(Code(
+                    u8::try_from(error.exit_code()).unwrap_or(Code::USAGE.0),
+                ))
+            }
+        }
     });
-    match result {
-        Ok(Ok(code)) => code.into(),
+    let code = match result {
+        Ok(Ok(code)) => code,
         Ok(Err(failure)) => {
             failure.print();
-            failure.code.into()
+            failure.code
         }
-        Err(_) => Code::INTERNAL.into(),
+        Err(_) => Code::INTERNAL,
+    };
+    match is_bisecting() {
+        true => code.of_a_bisection().into(),
+        false => code.into(),
     }
+}
+
+fn is_bisecting() -> bool {
+    let mut arguments = std::env::args_os().skip(1);
+    arguments.next().is_some_and(|command| command == "replay")
+        && arguments.any(|argument| argument == "--bisect")
 }
 
 fn dispatch(command: Command) -> Result<Code, Failure> {

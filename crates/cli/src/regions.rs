@@ -350,7 +350,17 @@ fn executed_lines(table: &SiteTable, coverage: &[u8]) -> BTreeMap<String, BTreeM
 
 /// The name under which a file appears in reports.
 pub fn source_name(file: &str) -> String {
-    Built::source_name("", file).map_or_else(|| file.to_owned(), |path| path.display().to_string())
+    match Built::source_name("", file) {
+        Some(path) => path.display().to_string(),
+        None => library_name(file).to_owned(),
+    }
+}
+
+/// `library/core/src/…` of a file of Rust's own library, wherever its compiler was built.
+fn library_name(file: &str) -> &str {
+    let below = file.strip_prefix("/rustc/");
+    let below = below.and_then(|rest| rest.split_once('/'));
+    below.map_or(file, |(_, below)| below)
 }
 
 /// Texts of the version's own sources, by name.
@@ -447,5 +457,19 @@ fn described(
         hunk: text,
         runs: None,
         unreachable: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_the_library_have_short_names() {
+        let hash = "59807616e1fa2540724bfbac14d7976d7e4a3860";
+        let long = format!("/rustc/{hash}/library/core/src/num/mod.rs");
+        assert_eq!(source_name(&long), "library/core/src/num/mod.rs");
+        assert_eq!(source_name("/usr/include/stdio.h"), "/usr/include/stdio.h");
+        assert_eq!(source_name("/rustc/odd"), "/rustc/odd");
     }
 }

@@ -175,7 +175,7 @@ impl Settings {
             guide: guides(options.guide.as_deref())?,
             normalise: rules,
             solver: solver(options.solver.as_deref(), options.record_queries)?,
-            out: options.out.unwrap_or_else(|| ".changeling/out".into()),
+            out: options.out.unwrap_or_else(|| config::USUAL_OUT.into()),
             said,
             listed: BTreeMap::new(),
         };

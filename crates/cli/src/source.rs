@@ -1,5 +1,6 @@
 //! Options that say how to build a version.
 
+use crate::settings::duration;
 use changeling_build::{BuildOptions, Source};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -24,9 +25,15 @@ pub struct SourceOptions {
     /// Where builds are kept [default: .changeling/cache]
     #[arg(long, help_heading = "Build")]
     pub cache: Option<PathBuf>,
-    /// Seconds that the build command, cargo, or the compiler for one file may take
-    #[arg(long, help_heading = "Build")]
-    pub build_time: Option<u64>,
+    /// Time that the build command, cargo, or the compiler for one file may take, such as 90s, 5m
+    #[arg(long, value_name = "TIME", value_parser = build_time, help_heading = "Build")]
+    pub build_time: Option<Duration>,
+}
+
+/// Whole seconds, at least one.
+pub fn build_time(text: &str) -> Result<Duration, String> {
+    let time = duration("--build-time", text).map_err(|failure| failure.what)?;
+    Ok(Duration::from_secs(time.as_secs_f64().ceil() as u64))
 }
 
 impl SourceOptions {
@@ -50,7 +57,7 @@ impl SourceOptions {
             flags: self.flags.clone(),
             harness: self.harness.clone(),
             profile: self.profile.clone().unwrap_or(default.profile),
-            time_limit: self.build_time.map(Duration::from_secs),
+            time_limit: self.build_time,
             ..BuildOptions::default()
         }
     }

@@ -30,7 +30,9 @@ impl Version {
         let key = traced_key(&built, probes);
         let directory = options.cache.join("traced").join(key);
         let (traced, table) = (directory.join("traced"), directory.join("sites.json"));
-        if !(traced.is_file() && table.is_file()) {
+        if !is_sealed(&directory) {
+            // A machine that lost its power may have left half of a file.
+            let _ = std::fs::remove_dir_all(&directory);
             // Made beside and moved into place, so that a killed run leaves no half of it.
             let work = work_directory(&options.cache.join("traced"));
             let made = instrument(&built.bitcode, &work, &built.link, probes);
@@ -38,6 +40,7 @@ impl Version {
                 let _ = std::fs::remove_dir_all(&work);
             }
             made?;
+            seal(&work)?;
             if std::fs::rename(&work, &directory).is_err() {
                 // Another process was faster.
                 let _ = std::fs::remove_dir_all(&work);
@@ -50,6 +53,27 @@ impl Version {
             sites,
         })
     }
+}
+
+/// The file with the sizes of the others.
+const SEAL: &str = "sizes.json";
+
+fn sizes(directory: &Path) -> Option<Vec<u64>> {
+    let size = |name| Some(std::fs::metadata(directory.join(name)).ok()?.len());
+    ["traced", "sites.json"].into_iter().map(size).collect()
+}
+
+fn seal(directory: &Path) -> Result<(), Failure> {
+    let path = directory.join(SEAL);
+    let text = serde_json::json!(sizes(directory)).to_string();
+    let written = std::fs::write(&path, text);
+    Ok(written.map_err(|error| BuildError::io("cannot write", &path, error))?)
+}
+
+fn is_sealed(directory: &Path) -> bool {
+    let text = std::fs::read(directory.join(SEAL)).unwrap_or_default();
+    let sealed = serde_json::from_slice::<Vec<u64>>(&text).ok();
+    sealed.is_some() && sealed == sizes(directory)
 }
 
 /// A name that nobody else uses: both versions may be the same and built at once.
@@ -183,6 +207,21 @@ pub fn absolute(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn half_a_traced_program_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["traced", "sites.json"] {
+            std::fs::write(folder.path().join(name), "whole").unwrap();
+        }
+        assert!(!is_sealed(folder.path()));
+        seal(folder.path()).unwrap();
+        assert!(is_sealed(folder.path()));
+        std::fs::write(folder.path().join("traced"), "wh").unwrap();
+        assert!(!is_sealed(folder.path()));
+        std::fs::remove_file(folder.path().join("traced")).unwrap();
+        assert!(!is_sealed(folder.path()));
+    }
 
     #[test]
     fn a_damaged_site_table_is_an_error() {

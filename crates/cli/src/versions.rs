@@ -28,6 +28,9 @@ pub struct VersionOptions {
     pub head_dir: Option<PathBuf>,
 }
 
+/// What the newer version is called if nothing is said.
+pub const WORK_TREE: &str = "work tree";
+
 /// A version as the user named it.
 pub struct Named {
     pub label: String,
@@ -50,6 +53,16 @@ impl Named {
             label: name.to_owned(),
             source: options.revision(".".into(), name.to_owned()),
             commit: commit(name),
+        }
+    }
+
+    /// A file or directory if there is one of that name, else a revision of the repository here.
+    pub fn either(name: &Path, options: &SourceOptions) -> Named {
+        match name.to_str() {
+            Some(text) if !name.exists() && commit(text).is_some() => {
+                Named::revision(text, options)
+            }
+            _ => Named::path(name, options),
         }
     }
 }
@@ -97,7 +110,7 @@ impl VersionOptions {
             (Some(name), _) => revision(name),
             (None, Some(directory)) => path(directory),
             (None, None) => Named {
-                label: "work tree".into(),
+                label: WORK_TREE.into(),
                 ..path(Path::new("."))
             },
         };

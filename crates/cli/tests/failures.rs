@@ -122,3 +122,36 @@ fn doctor_names_what_is_missing() {
         "{text}"
     );
 }
+
+/// `cargo changeling NAME` is `changeling NAME`, for all there are.
+#[test]
+fn cargo_passes_all_commands_on() {
+    let room = tempfile::tempdir().unwrap();
+    let help = changeling(room.path(), &["--help"]);
+    let help = String::from_utf8(help.stdout).unwrap();
+    let (_, commands) = help.split_once("Commands:\n").unwrap();
+    let (commands, _) = commands.split_once("\n\n").unwrap();
+    let names = commands
+        .lines()
+        .map(|line| line.split_whitespace().next().unwrap());
+    for name in names {
+        let direct = changeling(room.path(), &[name, "--help"]);
+        let passed = Command::new(env!("CARGO_BIN_EXE_cargo-changeling"))
+            .current_dir(room.path())
+            .args(["changeling", name, "--help"])
+            .output()
+            .unwrap();
+        assert!(direct.stdout == passed.stdout, "{name}: {}", said(&passed));
+    }
+}
+
+#[test]
+fn messages_hold_no_control_characters() {
+    let room = tempfile::tempdir().unwrap();
+    let output = changeling(room.path(), &["run", "a\u{1b}[31m.c", "b.c"]);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        text.contains("a\\x1b[31m.c") && !text.contains('\u{1b}'),
+        "{text}"
+    );
+}

@@ -84,9 +84,13 @@ impl Accepted {
         Ok(write_atomically(path, text.as_bytes())?)
     }
 
-    /// False if the group was accepted before.
+    /// False if the group was accepted before; a reason is noted then, too.
     pub fn add(&mut self, entry: Entry) -> bool {
-        if self.find(&entry.group).is_some() {
+        let mut groups = self.groups.iter_mut();
+        if let Some(known) = groups.find(|known| known.group == entry.group) {
+            if !entry.reason.is_empty() {
+                known.reason = entry.reason;
+            }
             return false;
         }
         self.groups.push(entry);
@@ -123,6 +127,13 @@ mod tests {
         assert!(accepted.add(entry("a")));
         assert!(!accepted.add(entry("a")));
         assert!(accepted.add(entry("b")));
+        let reason = "why".to_owned();
+        assert!(!accepted.add(Entry {
+            reason: reason.clone(),
+            ..entry("b")
+        }));
+        assert!(!accepted.add(entry("b")));
+        assert_eq!(accepted.find("b").unwrap().reason, reason);
         accepted.write(&path).unwrap();
         let back = Accepted::read(&path).unwrap();
         assert_eq!(back, accepted);

@@ -8,6 +8,8 @@ use crate::{pairing, view, wording};
 /// Hosts cut comments that are longer than this; nothing is lost, since the
 /// HTML report has it all.
 const LIMIT: usize = 60_000;
+/// How many files, and how many observed names, of a difference are shown.
+const PARTS_SHOWN: usize = 8;
 
 pub fn document(results: &Results) -> String {
     let sign = match results.verdict {
@@ -120,7 +122,8 @@ fn details(difference: &Difference, place: usize) -> String {
     let (base, head) = (&difference.base, &difference.head);
     push_diff(&mut text, "stdout", &base.stdout, &head.stdout);
     push_diff(&mut text, "stderr", &base.stderr, &head.stderr);
-    for (name, base, head) in pairing::files(base, head) {
+    let (files, more_files) = pairing::few(pairing::files(base, head), PARTS_SHOWN, "file");
+    for (name, base, head) in files {
         push_diff(
             &mut text,
             &format!("file {}", printable_str(name)),
@@ -128,9 +131,14 @@ fn details(difference: &Difference, place: usize) -> String {
             head,
         );
     }
-    for (name, base, head) in pairing::observed(base, head) {
+    let observed = pairing::observed(base, head);
+    let (observed, more_observed) = pairing::few(observed, PARTS_SHOWN, "name");
+    for (name, base, head) in observed {
         let name = format!("observed {}", printable_str(name));
         push_diff(&mut text, &name, base.as_bytes(), head.as_bytes());
+    }
+    for note in [more_files, more_observed].into_iter().flatten() {
+        text.push_str(&format!("{note}\n\n"));
     }
     if let Some(golden) = &difference.golden {
         let said = markdown(&printable_str(&golden.text()));
@@ -221,8 +229,8 @@ fn push_exploration(text: &mut String, results: &Results) {
     push_apart(text, "resting on undefined behaviour", undefined);
     push_apart(text, "unstable", unstable);
     if results.accepted.count > 0 {
-        let count = wording::grouped(results.accepted.count);
-        text.push_str(&format!("- {count} accepted before\n"));
+        let accepted = wording::accepted(&results.accepted);
+        text.push_str(&format!("- accepted before: {accepted}\n"));
     }
     if !results.losses.is_empty() {
         text.push_str("\n| lost | where | why |\n|--:|---|---|\n");

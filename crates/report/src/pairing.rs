@@ -1,7 +1,17 @@
 //! Things of the same name in two outcomes.
 
 use crate::results::Outcome;
-use std::collections::BTreeSet;
+use crate::wording;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The first few of those that differ, and a line about the rest: a program may write thousands of files.
+pub fn few<T>(mut all: Vec<T>, most: usize, noun: &str) -> (Vec<T>, Option<String>) {
+    let more = all.len().saturating_sub(most);
+    all.truncate(most);
+    let verb = if more == 1 { "differs" } else { "differ" };
+    let more_nouns = wording::count(more as u64, &format!("more {noun}"));
+    (all, (more > 0).then(|| format!("… {more_nouns} {verb}")))
+}
 
 /// Files that differ; a file that one version did not write is empty there.
 pub fn files<'a>(base: &'a Outcome, head: &'a Outcome) -> Vec<(&'a str, &'a [u8], &'a [u8])> {
@@ -11,16 +21,17 @@ pub fn files<'a>(base: &'a Outcome, head: &'a Outcome) -> Vec<(&'a str, &'a [u8]
         .chain(&head.files)
         .map(|file| file.name.as_str())
         .collect();
-    let find = |outcome: &'a Outcome, name: &str| {
-        outcome
-            .files
-            .iter()
-            .find(|file| file.name == name)
-            .map_or(&[][..], |file| &file.bytes)
+    let by_name = |outcome: &'a Outcome| -> BTreeMap<&'a str, &'a [u8]> {
+        let files = outcome.files.iter();
+        files
+            .map(|file| (file.name.as_str(), &file.bytes[..]))
+            .collect()
     };
+    let (base, head) = (by_name(base), by_name(head));
+    let find = |files: &BTreeMap<&str, &'a [u8]>, name| files.get(name).copied().unwrap_or(&[]);
     names
         .into_iter()
-        .map(|name| (name, find(base, name), find(head, name)))
+        .map(|name| (name, find(&base, name), find(&head, name)))
         .filter(|(_, base, head)| base != head)
         .collect()
 }

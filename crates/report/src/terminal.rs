@@ -1,12 +1,13 @@
 //! The summary for a terminal, and `summary.txt`.
 
 use crate::compare::{Amount, Row, Span, rows};
-use crate::escape::{printable_str, visible};
+use crate::escape::{printable_str, shell_str, visible};
+use crate::pairing::{self, few};
 use crate::results::{Difference, Results, StreamView, Verdict};
 use crate::{view, wording};
 use std::io::IsTerminal as _;
 use std::path::Path;
-use unicode_width::UnicodeWidthStr as _;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// How text may be drawn.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +69,8 @@ const INDENT: &str = "    ";
 /// How many changed places a difference lists, and up to how many it shows their text.
 const CHANGES_LISTED: usize = 6;
 const CHANGES_WITH_TEXT: usize = 2;
+/// How many files, and how many observed names, of a difference are shown.
+const PARTS_SHOWN: usize = 4;
 
 /// The whole summary; `out` is the output directory as the user knows it.
 pub fn summary(results: &Results, out: &str, style: Style) -> String {
@@ -216,7 +219,7 @@ fn push_difference(
         text.push_str(&format!("{INDENT}{} {place}\n", style.dim("paths part at")));
     }
     let script = Path::new(out).join(&difference.case).join("reproduce.sh");
-    let script = printable_str(&script.display().to_string());
+    let script = shell_str(&printable_str(&script.display().to_string()));
     text.push_str(&format!("{INDENT}{} sh {script}\n", style.dim("reproduce")));
 }
 
@@ -288,13 +291,15 @@ fn push_outcomes(text: &mut String, difference: &Difference, style: Style) {
             rows(&base.stderr, &head.stderr, amount),
         ),
     ];
-    for (name, base, head) in crate::pairing::files(base, head) {
+    let (files, more_files) = few(pairing::files(base, head), PARTS_SHOWN, "file");
+    for (name, base, head) in files {
         parts.push((
             format!("file {}", printable_str(name)),
             rows(base, head, amount),
         ));
     }
-    for (name, base, head) in crate::pairing::observed(base, head) {
+    let (observed, more_observed) = few(pairing::observed(base, head), PARTS_SHOWN, "name");
+    for (name, base, head) in observed {
         let part = rows(base.as_bytes(), head.as_bytes(), amount);
         parts.push((format!("observed {}", printable_str(name)), part));
     }
@@ -328,6 +333,9 @@ fn push_outcomes(text: &mut String, difference: &Difference, style: Style) {
             }
         }
     }
+    for note in [more_files, more_observed].into_iter().flatten() {
+        text.push_str(&format!("{INDENT}{}\n", style.dim(&note)));
+    }
 }
 
 /// One row of the table. Without colour, carets stand under the marked parts.
@@ -353,29 +361,42 @@ fn push_cells(
     text.push('\n');
 }
 
-/// The painted cell, its width, and a line of carets.
+/// The painted cell, its width, and a line of carets. What does not fit ends in a sign.
 fn cell(spans: &[Span], column: usize, colour: &str, style: Style) -> (String, usize, String) {
+    let whole: usize = spans.iter().map(|span| span.text.width()).sum();
+    let cut = whole > column;
+    let room = column - usize::from(cut);
     let mut painted = String::new();
     let mut marks = String::new();
     let mut used = 0;
     for span in spans {
-        let mut part = String::new();
-        for c in span.text.chars() {
-            let width = c.to_string().width();
-            if used + width > column {
-                break;
-            }
-            used += width;
-            part.push(c);
-            marks.push_str(&(if span.marked { "^" } else { " " }).repeat(width));
-        }
+        let part = start(&span.text, room - used);
+        used += part.width();
+        marks.push_str(&(if span.marked { "^" } else { " " }).repeat(part.width()));
         painted.push_str(&if span.marked {
-            style.paint(colour, &part)
+            style.paint(colour, part)
         } else {
-            part
+            part.to_owned()
         });
+        if part.len() < span.text.len() {
+            break;
+        }
+    }
+    if cut {
+        painted.push('…');
+        used += 1;
     }
     (painted, used, marks)
+}
+
+/// As much of a text as fits into so many columns.
+fn start(text: &str, columns: usize) -> &str {
+    let mut used = 0;
+    let end = text.char_indices().find(|(_, c)| {
+        used += c.width().unwrap_or_default();
+        used > columns
+    });
+    &text[..end.map_or(text.len(), |(at, _)| at)]
 }
 
 fn push_hunk(text: &mut String, hunk: &str, style: Style) {
@@ -386,17 +407,34 @@ fn push_hunk(text: &mut String, hunk: &str, style: Style) {
             text.push_str(&format!("{INDENT}  {}\n", style.dim(&format!("… {more}"))));
             break;
         }
-        let shown: String = visible(line)
-            .chars()
-            .take(style.width.saturating_sub(8))
-            .collect();
-        let shown = match line.bytes().next() {
-            Some(b'-') => style.paint("36", &shown),
-            Some(b'+') => style.paint("33", &shown),
-            _ => style.dim(&shown),
-        };
-        text.push_str(&format!("{INDENT}  {shown}\n"));
+        for shown in folded(&visible(line), style.width.saturating_sub(8).max(8)) {
+            let shown = match line.bytes().next() {
+                Some(b'-') => style.paint("36", &shown),
+                Some(b'+') => style.paint("33", &shown),
+                _ => style.dim(&shown),
+            };
+            text.push_str(&format!("{INDENT}  {shown}\n"));
+        }
     }
+}
+
+/// A long line of a hunk in a few rows: what has changed may be at its end.
+fn folded(line: &str, columns: usize) -> Vec<String> {
+    const ROWS: usize = 5;
+    let mut rows: Vec<String> = Vec::new();
+    let mut rest = line;
+    while !rest.is_empty() || rows.is_empty() {
+        if rows.len() == ROWS {
+            rows[ROWS - 1].push('…');
+            break;
+        }
+        // Below the text, behind the sign.
+        let indent = if rows.is_empty() { "" } else { " " };
+        let part = start(rest, columns - indent.len());
+        rows.push(format!("{indent}{part}"));
+        rest = &rest[part.len()..];
+    }
+    rows
 }
 
 fn push_others(text: &mut String, results: &Results, style: Style) {
@@ -404,7 +442,7 @@ fn push_others(text: &mut String, results: &Results, style: Style) {
     if results.accepted.count > 0 {
         lines.push(format!(
             "accepted before, not shown: {}",
-            wording::count(results.accepted.count, "difference")
+            wording::accepted(&results.accepted)
         ));
     }
     for suspected in &results.suspected {

@@ -1,7 +1,7 @@
 //! Sentences that several reports share.
 
-use crate::escape::printable_str;
-use crate::results::{Change, Difference, Loss, Results, Stopped, Verdict};
+use crate::escape::{printable_str, shell_str};
+use crate::results::{AcceptedSummary, Change, Difference, Loss, Results, Stopped, Verdict};
 use std::collections::HashSet;
 
 /// The verdict in one line.
@@ -70,7 +70,6 @@ fn effort(results: &Results) -> String {
     )
 }
 
-/// What was explored, and what was not.
 /// A sequence of more changes than this is the whole path, which tells a reader nothing.
 const TELLING: usize = 5;
 
@@ -102,6 +101,7 @@ fn critical(results: &Results) -> Option<String> {
     ))
 }
 
+/// What was explored, and what was not.
 pub fn exploration(results: &Results) -> Vec<String> {
     let stats = &results.stats;
     let mut out = vec![format!(
@@ -187,9 +187,11 @@ pub fn stopped(stopped: Stopped) -> &'static str {
 pub fn next_steps(results: &Results, out: &str) -> Vec<String> {
     let mut steps = Vec::new();
     if let Some(first) = results.differences.first() {
-        let case = printable_str(&format!("{out}/{}", first.case));
+        let folder = format!("{out}/{}", printable_str(&first.case));
+        let case = shell_str(&folder);
         steps.push(format!(
-            "sh {case}/reproduce.sh      see it without Changeling"
+            "sh {}      see it without Changeling",
+            shell_str(&format!("{folder}/reproduce.sh"))
         ));
         steps.push(format!(
             "changeling replay {case}      run it again on both versions"
@@ -286,6 +288,16 @@ pub fn also(difference: &Difference) -> Option<String> {
         [] => None,
         [one] => Some(format!("case {one} shows it too")),
         [first @ .., last] => Some(format!("cases {} and {last} show it too", first.join(", "))),
+    }
+}
+
+/// `2 differences on 6 inputs`.
+pub fn accepted(accepted: &AcceptedSummary) -> String {
+    let groups = accepted.groups.len() as u64;
+    let differences = count(groups.max(1), "difference");
+    match accepted.count > groups {
+        true => format!("{differences} on {}", count(accepted.count, "input")),
+        false => differences,
     }
 }
 

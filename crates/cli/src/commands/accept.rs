@@ -1,9 +1,11 @@
 //! `changeling accept`: a difference is intended.
 
 use super::run::accepted_path;
+use crate::config::after_a_run;
 use crate::exit::Code;
 use crate::failure::Failure;
 use crate::results::groups;
+use crate::source::SourceOptions;
 use changeling_report::accepted::{Accepted, Entry};
 use changeling_report::case::Case;
 use std::path::{Path, PathBuf};
@@ -16,17 +18,18 @@ pub struct Arguments {
     /// Why the difference is intended
     #[arg(long, default_value = "")]
     reason: String,
-    /// The output directory that numbers refer to
-    #[arg(long, default_value = ".changeling/out")]
-    out: PathBuf,
+    /// The output directory that numbers refer to [default: .changeling/out]
+    #[arg(long)]
+    out: Option<PathBuf>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
-    let path = accepted_path(&arguments.out);
+    let (out, _) = after_a_run(arguments.out.as_deref(), &mut SourceOptions::default())?;
+    let path = accepted_path(&out);
     let mut accepted = Accepted::read(&path).map_err(wrong)?;
     let mut lines = Vec::new();
     for case in &arguments.cases {
-        let case = read_case(case, &arguments.out)?;
+        let case = read_case(case, &out)?;
         let title = case.title.clone();
         let mut is_new = false;
         for group in groups(&case.group) {

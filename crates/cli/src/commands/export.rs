@@ -1,8 +1,10 @@
 //! `changeling export`: cases as tests and seeds for other tools.
 
 use super::accept::read_case;
+use crate::config::after_a_run;
 use crate::exit::Code;
 use crate::failure::Failure;
+use crate::source::SourceOptions;
 use changeling_report::case::Case;
 use changeling_report::export::rust::Program;
 use changeling_report::export::{Expectation, c, corpus, ktest, rust, shell};
@@ -30,9 +32,9 @@ pub struct Arguments {
     /// For Rust: the binary of the package that the test runs
     #[arg(long, value_name = "NAME")]
     cargo_bin: Option<String>,
-    /// The output directory that numbers refer to
-    #[arg(long, default_value = ".changeling/out")]
-    out: PathBuf,
+    /// The output directory that numbers refer to [default: .changeling/out]
+    #[arg(long)]
+    out: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -52,10 +54,11 @@ enum Expected {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
+    let (out, _) = after_a_run(arguments.out.as_deref(), &mut SourceOptions::default())?;
     let cases: Result<Vec<Case>, Failure> = arguments
         .cases
         .iter()
-        .map(|case| read_case(case, &arguments.out))
+        .map(|case| read_case(case, &out))
         .collect();
     let cases = cases?;
     let written = match arguments.format {

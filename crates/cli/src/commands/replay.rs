@@ -2,17 +2,20 @@
 //! here, as the command of `git bisect run`.
 
 use super::accept::{case_folder, read_case};
+use crate::config::after_a_run;
 use crate::exit::Code;
 use crate::failure::Failure;
 use crate::results::{kind, outcome_view};
-use crate::settings::{duration, usage};
+use crate::settings::{duration, rule, usage};
 use crate::source::SourceOptions;
+use crate::versions::{Named, WORK_TREE};
 use changeling_build::build;
 use changeling_exec::{Limits, Plain};
 use changeling_explore::difference::classify;
 use changeling_explore::normalise::{Normaliser, Places, UserRule};
 use changeling_explore::{End, Observation};
 use changeling_report::case::Case;
+use changeling_report::escape::{printable_str, shell_str};
 use changeling_report::results::{self, InputView};
 use changeling_report::terminal::{self, Style};
 use std::path::{Path, PathBuf};
@@ -22,7 +25,7 @@ pub struct Arguments {
     /// The folder of a case, or its number in the output directory
     #[arg(value_name = "CASE")]
     case: PathBuf,
-    /// Other versions to run it on: OLD and NEW; with --bisect the one version to judge [default: .]
+    /// Other versions to run it on, paths or revisions: OLD and NEW; with --bisect the one version to judge [default: .]
     #[arg(value_name = "VERSION", num_args = 0..=2)]
     versions: Vec<PathBuf>,
     /// For `git bisect run`: 0 if the tree here behaves like base, 1 if not, 125 if it cannot be built or run
@@ -39,9 +42,9 @@ pub struct Arguments {
     /// Print as JSON
     #[arg(long)]
     json: bool,
-    /// The output directory that numbers refer to
-    #[arg(long, default_value = ".changeling/out")]
-    out: PathBuf,
+    /// The output directory that numbers refer to [default: .changeling/out]
+    #[arg(long)]
+    out: Option<PathBuf>,
 }
 
 /// What `git bisect run` takes for "cannot be tested".
@@ -49,15 +52,19 @@ const SKIP: Code = Code(125);
 const DIFFERENT: Code = Code(1);
 
 pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
-    let case = read_case(&arguments.case, &arguments.out)?;
-    let rules: Vec<UserRule> = arguments
-        .normalise
-        .iter()
-        .map(|pattern| UserRule {
-            pattern: pattern.clone(),
-            replacement: String::new(),
-        })
-        .collect();
+    let mut source = arguments.source.clone();
+    let (out, known) = match after_a_run(arguments.out.as_deref(), &mut source) {
+        // The file is of the revision that is judged, which may be an odd one.
+        Err(failure) if arguments.bisect => {
+            failure.print();
+            return Ok(SKIP);
+        }
+        result => result?,
+    };
+    let folder = case_folder(&arguments.case, &out)?;
+    let case = read_case(&folder, &out)?;
+    let given = arguments.normalise.iter().map(|pattern| rule(pattern, ""));
+    let rules: Vec<UserRule> = given.chain(known).collect();
     let given: Vec<String> = arguments
         .versions
         .iter()
@@ -77,12 +84,19 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
         limits = limits.with_sanitizers();
     }
     if arguments.bisect {
-        return Ok(bisect(arguments, &case, &normaliser, limits));
+        return Ok(bisect(arguments, &source, &case, &normaliser, limits));
     }
     let binaries = match arguments.versions.as_slice() {
-        [] => [binary(&case.versions.base)?, binary(&case.versions.head)?],
-        [old, new] => [built(arguments, old)?, built(arguments, new)?],
-        _ => return Err(usage("give both versions, OLD and NEW, or none")),
+        [] => binaries(&case, &folder)?,
+        [old, new] => [built(&source, old)?, built(&source, new)?],
+        _ => {
+            return Err(Failure {
+                help: Some(
+                    "with --bisect one version is enough: it is compared with what base did".into(),
+                ),
+                ..usage("give both versions, OLD and NEW, or none")
+            });
+        }
     };
     let mut seen = Vec::new();
     for path in &binaries {
@@ -99,7 +113,6 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
         });
         println!("{text:#}");
     } else {
-        let folder = case_folder(&arguments.case, &arguments.out)?;
         print(&case, &seen, found.as_ref().map(kind), &folder);
     }
     Ok(if found.is_some() { DIFFERENT } else { Code::OK })
@@ -126,16 +139,21 @@ fn print(case: &Case, seen: &[Observation], found: Option<results::Kind>, folder
 }
 
 /// The tree here against what base did.
-fn bisect(arguments: &Arguments, case: &Case, normaliser: &Normaliser, limits: Limits) -> Code {
-    let here = [PathBuf::from(".")];
-    let paths: &[PathBuf] = match arguments.versions.as_slice() {
-        [] => &here,
-        given => given,
-    };
+fn bisect(
+    arguments: &Arguments,
+    source: &SourceOptions,
+    case: &Case,
+    normaliser: &Normaliser,
+    limits: Limits,
+) -> Code {
+    let here = PathBuf::from(".");
     let judged = || -> Result<Observation, Failure> {
-        let source = arguments.source.source(paths);
-        let built = build(&source, &arguments.source.build_options())?;
-        Ok(Plain::new(&built.plain, limits)?.run(&case.input)?)
+        let binary = match arguments.versions.as_slice() {
+            [] => built(source, &here)?,
+            [one] => built(source, one)?,
+            several => build(&source.source(several), &source.build_options())?.plain,
+        };
+        Ok(Plain::new(&binary, limits)?.run(&case.input)?)
     };
     match judged() {
         Err(failure) => {
@@ -186,22 +204,34 @@ fn recorded(outcome: &results::Outcome) -> Observation {
     }
 }
 
-/// The binary that the case was found with.
-fn binary(version: &results::Version) -> Result<PathBuf, Failure> {
-    let path = PathBuf::from(&version.binary);
-    if path.is_file() {
-        return Ok(path);
-    }
+/// The binaries that the case was found with.
+fn binaries(case: &Case, folder: &Path) -> Result<[PathBuf; 2], Failure> {
+    let versions = [&case.versions.base, &case.versions.head];
+    let paths = versions.map(|version| PathBuf::from(&version.binary));
+    let Some(gone) = paths.iter().position(|path| !path.is_file()) else {
+        return Ok(paths);
+    };
+    let name = |version: &results::Version| match version.label.as_str() {
+        WORK_TREE => ".".to_owned(),
+        label => shell_str(&printable_str(label)),
+    };
+    let folder = shell_str(&printable_str(&folder.display().to_string()));
+    let [old, new] = versions.map(name);
     Err(Failure {
         code: Code::CANNOT_RUN,
-        what: format!("the build of {} is gone: {}", version.label, version.binary),
+        what: format!(
+            "the build of {} is gone: {}",
+            versions[gone].label, versions[gone].binary
+        ),
         place: None,
-        help: Some("name both versions: changeling replay CASE OLD NEW".into()),
+        help: Some(format!(
+            "build both again: changeling replay {folder} {old} {new}"
+        )),
         output: None,
     })
 }
 
-fn built(arguments: &Arguments, path: &Path) -> Result<PathBuf, Failure> {
-    let source = arguments.source.source(&[path.to_owned()]);
-    Ok(build(&source, &arguments.source.build_options())?.plain)
+fn built(source: &SourceOptions, version: &Path) -> Result<PathBuf, Failure> {
+    let named = Named::either(version, source);
+    Ok(build(&named.source, &source.build_options())?.plain)
 }

@@ -1,5 +1,6 @@
 //! `changeling run` and its companions, end to end, on programs of `fixtures/`.
 
+mod after;
 mod apart;
 mod endings;
 mod groups;

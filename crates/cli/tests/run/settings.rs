@@ -63,10 +63,28 @@ fn wrong_settings_are_named() {
             "`input` must be a list such as",
         ),
         ("input = [{}]", "`input` must be a list such as"),
+        (
+            "normalise = [{ pattern = \"a\", replacment = \"b\" }]",
+            "did you mean `replacement`?",
+        ),
+        ("resume = true", "`resume` is for the command line alone"),
+        ("env = { A = 3 }", "`env` must be a text such as \"NAME=8\""),
+        ("build-time = \"long\"", "`build-time` must be a time"),
+        ("env = \"A=B\"", "--env A=B: expected a number of bytes"),
+        ("stdin = \"/dev/zero\"", "the file is larger than"),
+        (
+            "build-time = \"5m\"\nnormalize = \"a\"",
+            "no file or directory",
+        ),
     ] {
         room.write("changeling.toml", text);
         let said = room.changeling(&["run", "a.c", "b.c"]);
-        assert_eq!(said.code, Some(2), "{text}: {}", said.stderr);
+        let code = if text.starts_with("build-time = \"5m") {
+            4
+        } else {
+            2
+        };
+        assert_eq!(said.code, Some(code), "{text}: {}", said.stderr);
         assert!(said.stderr.contains(expected), "{text}: {}", said.stderr);
     }
 }

@@ -236,7 +236,7 @@ int main(void) {
     }
     int status;
     waitpid(child, &status, 0);
-    expect(@END@, "the end (@WANTED@)");
+    expect(@END@, "how it ended, which should have been @WANTED@,");
 @CHECKS@    printf("%s\n", failures ? "failed" : "ok");
     return failures != 0;
 }

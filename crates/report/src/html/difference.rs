@@ -13,6 +13,8 @@ const AMOUNT: Amount = Amount {
 
 /// Up to so many changes are shown without being asked for.
 const CHANGES_SHOWN: usize = 3;
+/// Up to so many files, and so many observed names, of a difference are shown.
+const PARTS_SHOWN: usize = 20;
 
 pub(super) fn cards(results: &Results) -> String {
     let mut out = String::new();
@@ -168,16 +170,22 @@ fn push_outcomes(out: &mut String, base: &Outcome, head: &Outcome) {
     }
     push_part(out, "stdout", &base.stdout, &head.stdout);
     push_part(out, "stderr", &base.stderr, &head.stderr);
-    for (name, base, head) in pairing::files(base, head) {
+    let (files, more_files) = pairing::few(pairing::files(base, head), PARTS_SHOWN, "file");
+    for (name, base, head) in files {
         push_part(out, &format!("file {name}"), base, head);
     }
-    for (name, base, head) in pairing::observed(base, head) {
+    let observed = pairing::observed(base, head);
+    let (observed, more_observed) = pairing::few(observed, PARTS_SHOWN, "name");
+    for (name, base, head) in observed {
         push_part(
             out,
             &format!("observed {name}"),
             base.as_bytes(),
             head.as_bytes(),
         );
+    }
+    for note in [more_files, more_observed].into_iter().flatten() {
+        push_title(out, &note);
     }
     if base.stdout == head.stdout && !base.stdout.is_empty() {
         let lines = view::input(&base.stdout, 300).join("\n");

@@ -53,7 +53,7 @@ fn the_summary_begins_with_the_verdict_and_says_what_matters() {
         "changes no run entered: src/parse number.c:58",
         "changes no input can reach: src/parse number.c:70",
         "not explored: flip not tried, 213 times",
-        "accepted before, not shown: 4 differences",
+        "accepted before, not shown: 1 difference on 4 inputs",
         "suspected, not confirmed:",
         "changeling accept out/cases/0001-crash",
         "--resume",
@@ -105,6 +105,62 @@ fn lines_fit_the_width() {
         for line in text.lines().filter(|line| line.contains('│')) {
             assert!(line.width() <= width, "{} > {width}: {line}", line.width());
         }
+    }
+}
+
+/// A line that is cut says so; what a change has at the end of a long line is shown.
+#[test]
+fn what_does_not_fit_is_marked() {
+    let mut difference = sample::results().differences.remove(1);
+    let long = |end: &str| format!("{}{end}", "word ".repeat(30));
+    difference.base.stdout = long("\n").into_bytes().into();
+    difference.head.stdout = Vec::new().into();
+    difference.changes.truncate(1);
+    difference.changes[0].hunk = format!("-{}\n+{}\n", long("old"), long("new"));
+    let text = terminal::difference(&difference, Style::plain(80));
+    let row = |text: &str| text.contains('│') && text.contains("word word");
+    let row = text.lines().find(|line| row(line)).unwrap();
+    assert!(row.contains("…  │") || row.contains("… │"), "{text}");
+    for part in ["old", "new"] {
+        let mut lines = text.lines().map(str::trim_end);
+        assert!(lines.any(|line| line.ends_with(part)), "{part} in {text}");
+    }
+    let mut words = text.lines().filter(|line| line.contains("word"));
+    assert!(words.all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn of_many_files_a_few_are_shown() {
+    use changeling_report::results::FileWritten;
+    let mut results = sample::results();
+    let files = |text: &str| -> Vec<FileWritten> {
+        let file = |number| FileWritten {
+            name: format!("f{number}"),
+            bytes: text.as_bytes().to_vec().into(),
+        };
+        (0..3000).map(file).collect()
+    };
+    results.differences.truncate(1);
+    results.differences[0].base.files = files("a\n");
+    results.differences[0].head.files = files("b\n");
+    let text = terminal::summary(&results, "out", Style::plain(80));
+    assert!(text.lines().count() < 100, "{}", text.lines().count());
+    assert!(text.contains("… 2,996 more files differ"), "{text}");
+    let text = markdown::document(&results);
+    assert!(text.lines().count() < 300, "{}", text.lines().count());
+    assert!(text.contains("… 2,992 more files differ"), "{text}");
+    assert!(html::page(&results).contains("… 2,980 more files differ"));
+}
+
+#[test]
+fn commands_can_be_typed_as_they_are_shown() {
+    let text = terminal::summary(&sample::results(), "my out", Style::plain(100));
+    for part in [
+        "reproduce sh 'my out/cases/0001-crash/reproduce.sh'",
+        "\n  sh 'my out/cases/0001-crash/reproduce.sh'  ",
+        "changeling accept 'my out/cases/0001-crash'  ",
+    ] {
+        assert!(text.contains(part), "{part:?} is missing in:\n{text}");
     }
 }
 
