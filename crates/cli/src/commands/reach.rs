@@ -222,7 +222,23 @@ fn target_sites(program: &Program, target: &str) -> Result<Vec<Site>, Failure> {
         if sites.is_empty() {
             return Err(no_line(program, target, file, line));
         }
-        return Ok(sites);
+        let own = |site: &Site| program.file(program.place(*site).expect("on a line").file);
+        let names = sites.iter().map(|site| own(site).path());
+        let names: BTreeSet<String> = names
+            .map(|path| source_name(&path.display().to_string()))
+            .collect();
+        // A name may be the end of several; whole it is one.
+        if names.len() > 1 && !names.contains(file) {
+            let lines: Vec<String> = names.iter().map(|name| format!("{name}:{line}")).collect();
+            return Err(Failure {
+                help: Some(format!("give more of the path: {}", lines.join(", "))),
+                ..usage(&format!("{} files are called {file}", names.len()))
+            });
+        }
+        let whole = |site: &Site| {
+            names.len() == 1 || source_name(&own(site).path().display().to_string()) == file
+        };
+        return Ok(sites.iter().copied().filter(whole).collect());
     }
     let id = find(program, target)?;
     Ok(vec![program.function(id).first_site])
