@@ -149,7 +149,12 @@ impl Program {
         let compiled = self.compile(&work, options.bitcode_flags())?;
         let linked = work.path().join("linked.bc");
         link_modules(&compiled.modules, &linked)?;
-        let facts = prepare(&linked, &work.entry().join(BITCODE), &self.name())?;
+        let facts = prepare(
+            &linked,
+            &work.entry().join(BITCODE),
+            &self.name(),
+            options.keep_lines,
+        )?;
         let harness = facts.entry == Entry::Harness;
         let (plain, link) = match options.code_only {
             true => (BITCODE.into(), Vec::new()),

@@ -130,6 +130,9 @@ pub struct BuildOptions {
     /// Nobody is going to run the version: sources are not compiled to a native binary, which takes the compiler
     /// minutes if they have functions of thousands of blocks. What a build command makes is there all the same.
     pub code_only: bool,
+    /// Every line of the source has code of its own, also those that merely lead on with a constant, as `return 1;`
+    /// does. The cache must be one for such versions alone.
+    pub keep_lines: bool,
 }
 
 impl BuildOptions {
@@ -153,6 +156,7 @@ impl Default for BuildOptions {
             library: false,
             in_bitcode: None,
             code_only: false,
+            keep_lines: false,
         }
     }
 }
