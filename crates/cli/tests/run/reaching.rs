@@ -62,8 +62,8 @@ fn files_tell_functions_and_lines_of_one_name_apart() {
              int {name}(int c) {{ return check(c); }}\n"
         )
     };
-    room.write("all/one/part.c", &part("one", 'p'));
-    room.write("all/two/part.c", &part("two", 'q'));
+    room.write("all/one/part.c", part("one", 'p'));
+    room.write("all/two/part.c", part("two", 'q'));
     let main = "#include <stdio.h>\nint one(int); int two(int);\n\
         int main(void) { int c = getchar(); return one(c) + (c > 'o' && two(c)); }\n";
     room.write("all/main.c", main);
