@@ -198,9 +198,19 @@ impl Reference {
     }
 }
 
-/// (programs with an unsound branch, branches found irrelevant, truly irrelevant).
-fn compare(rounds: u64, recursive: bool) -> (usize, usize, usize) {
-    let (mut unsound, mut found, mut real) = (0, 0, 0);
+/// What is said about the branches of random programs, against what is true.
+#[derive(Default)]
+struct Comparison {
+    /// Programs with a branch about which something untrue is said.
+    unsound: usize,
+    /// Sides behind which no change is said to run, and those behind which none does.
+    never_after: (usize, usize),
+    /// Branches before which no change is said to run, and those before which none does.
+    never_before: (usize, usize),
+}
+
+fn compare(rounds: u64, recursive: bool) -> Comparison {
+    let mut all = Comparison::default();
     for round in 0..rounds {
         let mut random = Random(round * 977 + u64::from(recursive));
         let shape = shape(&mut random, recursive);
@@ -219,33 +229,44 @@ fn compare(rounds: u64, recursive: bool) -> (usize, usize, usize) {
                 continue;
             }
             let preceded = reference.preceded(2 * block.index() + 1);
-            bad |= preceded && !reach.can_precede(&graphs, branch);
+            let said = reach.can_precede(&graphs, branch);
+            bad |= preceded && !said;
+            all.never_before.0 += usize::from(!said);
+            all.never_before.1 += usize::from(!preceded);
             for (side, target) in [then, otherwise].into_iter().enumerate() {
                 let can = reference.reaches(2 * target.index());
                 let said = reach.can_follow(&program, &graphs, branch, side);
                 bad |= can && !said;
-                found += usize::from(!said);
-                real += usize::from(!can);
+                all.never_after.0 += usize::from(!said);
+                all.never_after.1 += usize::from(!can);
             }
         }
-        unsound += usize::from(bad);
+        all.unsound += usize::from(bad);
     }
-    (unsound, found, real)
+    all
 }
 
 #[test]
 fn random_call_graphs_without_recursion() {
-    let (unsound, found, real) = compare(1704, false);
-    assert_eq!(unsound, 0);
-    assert_eq!(found, real, "summaries are exact here");
-    assert!(real > 1704);
+    let all = compare(1704, false);
+    assert_eq!(all.unsound, 0);
+    assert!(all.never_after.1 > 1704 && all.never_before.1 > 1704);
+    assert_eq!(all.never_after.0, all.never_after.1, "summaries are exact");
+    assert_eq!(all.never_before.0, all.never_before.1);
 }
 
 #[test]
 fn random_call_graphs_with_recursion() {
-    let (unsound, found, real) = compare(1704, true);
-    assert_eq!(unsound, 0);
-    assert!(found <= real && found * 10 >= real * 9, "{found} of {real}");
+    let all = compare(1704, true);
+    assert_eq!(all.unsound, 0);
+    assert!(all.never_after.1 > 100 && all.never_before.1 > 100);
+    // Nearly exact: more would be said of functions that never come back.
+    for ((said, real), percent) in [(all.never_after, 99), (all.never_before, 94)] {
+        assert!(
+            said <= real && said * 100 >= real * percent,
+            "{said} of {real}"
+        );
+    }
 }
 
 /// `TestMe`: the state machine whose sets the specification lists.

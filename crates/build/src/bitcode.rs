@@ -52,7 +52,7 @@ pub fn build_bitcode(
         .and_then(|text| serde_json::from_slice::<LinkResult>(&text).ok());
     if let Some(mut result) = known.filter(|_| executable::is_executable(&executable)) {
         result.bitcode = Some(path.clone());
-        let mut built = take(&executable, result, &work, root)?;
+        let mut built = take(&executable, result, (&work, options), root)?;
         built.unavailable = unavailable.collect();
         reads.extend([Read::File(description), Read::File(executable)]);
         return cache.store(&request, reads, work, built);
@@ -71,6 +71,7 @@ pub fn build_bitcode(
         &linked,
         &work.entry().join("program.bc"),
         &path.display().to_string(),
+        options.keep_lines,
     )?;
     let harness = facts.entry == Entry::Harness;
     let mut link: Vec<String> = options.flags.clone();

@@ -117,7 +117,12 @@ impl Tree<'_> {
             .strip_prefix(&copy_of_tree)
             .unwrap_or(&executable)
             .to_path_buf();
-        let mut built = take(&executable, result, work, self.source_root.clone())?;
+        let mut built = take(
+            &executable,
+            result,
+            (work, options),
+            self.source_root.clone(),
+        )?;
         for missing in &mut built.missing {
             missing.object = crate::inspect::relative(Path::new(&missing.object), &copy_of_tree);
         }

@@ -33,7 +33,7 @@ pub fn build_executable(
     let bitcode = result.bitcode.clone();
     let work = cache.work()?;
     let root = path.parent().unwrap_or(Path::new("/")).to_path_buf();
-    let mut built = take(&path, result, &work, root)?;
+    let mut built = take(&path, result, (&work, options), root)?;
     built.unavailable = options
         .variants
         .iter()
@@ -80,7 +80,7 @@ pub fn find_link_result(bytes: &[u8]) -> Option<LinkResult> {
 pub fn take(
     executable: &Path,
     result: LinkResult,
-    work: &Work,
+    (work, options): (&Work, &BuildOptions),
     source_root: PathBuf,
 ) -> Result<Built, BuildError> {
     let no_program = |reason: String| BuildError::NoProgram {
@@ -103,6 +103,7 @@ pub fn take(
         &linked,
         &work.entry().join("program.bc"),
         &executable.display().to_string(),
+        options.keep_lines,
     )?;
     copy(executable, &work.entry().join("program"))?;
     keep_libraries(&result.libraries, &work.entry().join("lib"))?;

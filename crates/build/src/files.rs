@@ -98,6 +98,9 @@ fn variants_request(version: &Built, variants: &[Variant]) -> String {
     request.finish()
 }
 
+/// The prepared program in an entry.
+const BITCODE: &str = "program.bc";
+
 /// Sources with their flags, and what else is linked: a program to be.
 pub struct Program {
     pub units: Vec<Unit>,
@@ -121,6 +124,13 @@ impl Program {
     ) -> Result<Built, BuildError> {
         let version = match cache.look_up(request) {
             Some(version) => version,
+            None if options.code_only => {
+                let request = Key::new("code").with(request).finish();
+                return match cache.look_up(&request) {
+                    Some(version) => Ok(version),
+                    None => self.version(options, cache, &request),
+                };
+            }
             None => self.version(options, cache, request)?,
         };
         match options.variants.is_empty() {
@@ -139,18 +149,29 @@ impl Program {
         let compiled = self.compile(&work, options.bitcode_flags())?;
         let linked = work.path().join("linked.bc");
         link_modules(&compiled.modules, &linked)?;
-        let facts = prepare(&linked, &work.entry().join("program.bc"), &self.name())?;
+        let facts = prepare(
+            &linked,
+            &work.entry().join(BITCODE),
+            &self.name(),
+            options.keep_lines,
+        )?;
         let harness = facts.entry == Entry::Harness;
-        self.plain(&work, None, facts.huge, harness)?;
+        let (plain, link) = match options.code_only {
+            true => (BITCODE.into(), Vec::new()),
+            false => {
+                let plain = self.plain(&work, None, facts.huge, harness)?;
+                (plain, self.traced_link(&work)?)
+            }
+        };
         let built = Built {
             format: 0,
             key: String::new(),
-            plain: "program".into(),
-            bitcode: "program.bc".into(),
+            plain,
+            bitcode: BITCODE.into(),
             harness,
             languages: facts.languages,
             missing: compiled.missing,
-            link: self.traced_link(&work)?,
+            link,
             source_root: self.root.clone(),
             variants: Vec::new(),
             unavailable: Vec::new(),

@@ -100,7 +100,12 @@ pub fn attach(
     let linked = work.path().join("linked.bc");
     link_modules(&[own, module], &linked)?;
     let name = file.display().to_string();
-    let facts = prepare(&linked, &work.entry().join("program.bc"), &name)?;
+    let facts = prepare(
+        &linked,
+        &work.entry().join("program.bc"),
+        &name,
+        options.keep_lines,
+    )?;
 
     let mut link = keep_natives(version, &work)?;
     for library in libraries(&facts.languages) {

@@ -29,6 +29,10 @@ no-forward-switch-cond;no-switch-range-to-icmp;no-switch-to-lookup;keep-loops;no
 no-sink-common-insts;no-speculate-blocks;no-simplify-cond-branch;no-speculate-unpredictables>,dce),\
 elim-avail-extern,globaldce";
 
+/// The same with all blocks that the source asks for.
+const PASSES_BY_LINE: &str =
+    "function(sroa<preserve-cfg>,early-cse,dce),elim-avail-extern,globaldce";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
     Main,
@@ -73,8 +77,13 @@ pub fn link_modules(modules: &[PathBuf], output: &Path) -> Result<(), BuildError
     .or_disk_full(&place))
 }
 
-/// Prepares linked bitcode. `name` is what the user calls it.
-pub fn prepare(input: &Path, output: &Path, name: &str) -> Result<Facts, BuildError> {
+/// Prepares linked bitcode. `name` is what the user calls it; `by_line` keeps blocks without code of their own.
+pub fn prepare(
+    input: &Path,
+    output: &Path,
+    name: &str,
+    by_line: bool,
+) -> Result<Facts, BuildError> {
     let broken = |output: String| BuildError::Bitcode {
         path: PathBuf::from(name),
         output,
@@ -90,8 +99,9 @@ pub fn prepare(input: &Path, output: &Path, name: &str) -> Result<Facts, BuildEr
     keep_bodies(&module);
     allow_passes(&module);
     let machine = target_machine().map_err(broken)?;
+    let passes = if by_line { PASSES_BY_LINE } else { PASSES };
     module
-        .run_passes(PASSES, &machine, PassBuilderOptions::create())
+        .run_passes(passes, &machine, PassBuilderOptions::create())
         .and_then(|()| module.verify())
         .map_err(|message| broken(message.to_string()))?;
     write(&module, output)?;

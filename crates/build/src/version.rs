@@ -127,6 +127,12 @@ pub struct BuildOptions {
     pub library: bool,
     /// The bitcode gets the flags of a variant. A version with a harness is compiled from it.
     pub in_bitcode: Option<Variant>,
+    /// Nobody is going to run the version: sources are not compiled to a native binary, which takes the compiler
+    /// minutes if they have functions of thousands of blocks. What a build command makes is there all the same.
+    pub code_only: bool,
+    /// Every line of the source has code of its own, also those that merely lead on with a constant, as `return 1;`
+    /// does. The cache must be one for such versions alone.
+    pub keep_lines: bool,
 }
 
 impl BuildOptions {
@@ -149,6 +155,8 @@ impl Default for BuildOptions {
             harness: None,
             library: false,
             in_bitcode: None,
+            code_only: false,
+            keep_lines: false,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use changeling_program::{
-    Constant, DebugValue, Operation, Place, Program, Shape, Site, Value, VariableId,
+    Callee, Constant, DebugValue, Operation, Place, Program, Shape, Site, Value, VariableId,
 };
 
 use crate::alignment::Edit;
@@ -42,6 +42,9 @@ pub fn assign_hunks(pair: &Pair<'_>, edits: &[(Edit, u32)]) -> Vec<Vec<HunkId>> 
         }
         if own.is_empty() && !leads_elsewhere(pair, edit) {
             own.extend(record_hunks(pair, edit, &places));
+        }
+        if own.is_empty() {
+            own.extend(called_hunk(pair, edit));
         }
         if own.is_empty() && is_call(pair, edit) {
             own.extend(first(&|which, place| {
@@ -229,6 +232,21 @@ fn is_taken_from_a_line_left(pair: &Pair<'_>, which: Which, site: Site) -> bool 
     };
     let place = partner.and_then(|partner| pair.side(other).0.place(partner));
     place.is_some_and(|place| pair.text.hunk_at(other, place).is_none())
+}
+
+/// The hunk at the head of the function that an altered call calls: it may have other default arguments.
+fn called_hunk(pair: &Pair<'_>, edit: Edit) -> Option<HunkId> {
+    let Edit::Modified(left, right) = edit else {
+        return None;
+    };
+    let at = |which: Which, site: Site| {
+        let program = pair.side(which).0;
+        let Callee::Direct(callee) = program.instruction(site).call()?.callee else {
+            return None;
+        };
+        pair.text.hunk_at(which, program.function(callee).place?)
+    };
+    at(Which::Head, right).or_else(|| at(Which::Base, left))
 }
 
 /// Whether a call was altered: what it is given may come from a macro.

@@ -1,12 +1,12 @@
 //! The comparison of two programs.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use changeling_program::{FileId, FunctionId, Linkage, Place, Program, Site};
+use changeling_program::{FileId, FunctionId, GlobalId, Linkage, Place, Program, Site};
 
 use crate::alignment::align;
 use crate::functions::{Match, match_functions, match_instances};
-use crate::globals::{GlobalChange, changed_globals};
+use crate::globals::{GlobalChange, GlobalPair, changed_globals, functions_in, match_globals};
 use crate::grouping::{Pair, changes, lines};
 use crate::keys::{Keys, Names};
 use crate::kinship::are_versions_of_one;
@@ -14,7 +14,8 @@ use crate::labels::labels;
 use crate::libraries::{Apart, Libraries, is_closed};
 use crate::source::{Text, Which};
 use crate::{
-    Change, ChangeId, ChangeKind, ChangeSet, FunctionMatch, Lines, Side, SiteMap, Sources, Subject,
+    Change, ChangeId, ChangeKind, ChangeSet, FunctionMatch, HunkId, Lines, Side, SiteMap, Sources,
+    Subject,
 };
 
 /// What changed from base to head. With the sources, changes know their hunks.
@@ -32,9 +33,12 @@ pub fn compare(base: &Program, head: &Program, sources: &Sources) -> ChangeSet {
         names = self::names(base, head, &matches);
         keys = (Keys::new(base, &names.0), Keys::new(head, &names.1));
     }
+    let globals = match_globals(&keys.0, &keys.1);
+    name_globals(&mut names, &globals, (base, head));
+    keys = (Keys::new(base, &names.0), Keys::new(head, &names.1));
     matches.sort_by_key(|pair| pair.base);
     let text = Text::new(base, head, sources, &matches);
-    (names.0.labels, names.1.labels) = labels((&keys.0, &keys.1), &matches, &text);
+    (names.0.labels, names.1.labels) = labels((&keys.0, &keys.1), (&matches, &globals), &text);
     if !names.0.labels.is_empty() || !names.1.labels.is_empty() {
         keys = (Keys::new(base, &names.0), Keys::new(head, &names.1));
     }
@@ -88,8 +92,14 @@ pub fn compare(base: &Program, head: &Program, sources: &Sources) -> ChangeSet {
             unchanged,
         });
     }
-    for global in changed_globals(&base_keys, &head_keys) {
-        set.changes.push(global_change(base, head, &text, global));
+    let explained: HashSet<HunkId> = set.changes.iter().filter_map(|own| own.hunk).collect();
+    for global in changed_globals(&base_keys, &head_keys, &globals) {
+        let change = global_change((&base_keys, &head_keys), &text, global);
+        // A constant that is in the code itself by now acts by the change of the code alone.
+        let used = !change.base.modified.is_empty() || !change.head.modified.is_empty();
+        if used || !change.hunk.is_some_and(|hunk| explained.contains(&hunk)) {
+            set.changes.push(change);
+        }
     }
     set.added = unmatched(head, matches.iter().map(|pair| pair.head));
     set.deleted = unmatched(base, matches.iter().map(|pair| pair.base));
@@ -194,6 +204,24 @@ fn names(base: &Program, head: &Program, matches: &[Match]) -> (Names, Names) {
     (of(base), of(head))
 }
 
+/// The same for variables.
+fn name_globals(
+    names: &mut (Names, Names),
+    pairs: &[GlobalPair],
+    (base, head): (&Program, &Program),
+) {
+    let alone = |program: &Program, version: &str| -> HashMap<GlobalId, String> {
+        let all = (0..program.globals.len()).map(GlobalId::new);
+        all.map(|id| (id, format!("\0{version} {}", id.index())))
+            .collect()
+    };
+    (names.0.globals, names.1.globals) = (alone(base, "base"), alone(head, "head"));
+    for (n, &(left, right)) in pairs.iter().enumerate() {
+        names.0.globals.insert(left, format!("\0pair {n}"));
+        names.1.globals.insert(right, format!("\0pair {n}"));
+    }
+}
+
 fn unmatched(program: &Program, matched: impl Iterator<Item = FunctionId>) -> Vec<FunctionId> {
     let mut free = vec![true; program.functions.len()];
     matched.for_each(|id| free[id.index()] = false);
@@ -203,7 +231,31 @@ fn unmatched(program: &Program, matched: impl Iterator<Item = FunctionId>) -> Ve
         .collect()
 }
 
-fn global_change(base: &Program, head: &Program, text: &Text, global: GlobalChange) -> Change {
+/// The hunk of a function that is in the contents of one version only: tables of methods stand nowhere themselves.
+fn hunk_of_entries(
+    (base, head): (&Keys<'_>, &Keys<'_>),
+    text: &Text,
+    global: &GlobalChange,
+) -> Option<HunkId> {
+    let left = functions_in(base.program, global.base);
+    let right = functions_in(head.program, global.head);
+    let sides = [
+        (Which::Head, head, &right, base, &left),
+        (Which::Base, base, &left, head, &right),
+    ];
+    sides
+        .into_iter()
+        .find_map(|(which, keys, own, other, others)| {
+            let known: HashSet<u64> = others.iter().map(|&id| other.function(id)).collect();
+            let mut alone = own
+                .iter()
+                .filter(|&&id| !known.contains(&keys.function(id)));
+            alone.find_map(|&id| Some(text.hunks_in(which, keys.program, id).first()?.1))
+        })
+}
+
+fn global_change(keys: (&Keys<'_>, &Keys<'_>), text: &Text, global: GlobalChange) -> Change {
+    let (base, head) = (keys.0.program, keys.1.program);
     let place = |place: Option<Place>| {
         place.map(|place| Lines {
             file: place.file,
@@ -221,7 +273,8 @@ fn global_change(base: &Program, head: &Program, text: &Text, global: GlobalChan
         .and_then(|place| text.hunk_at(Which::Head, place))
         .or_else(|| left.and_then(|place| text.hunk_at(Which::Base, place)))
         .or_else(|| right.and_then(|place| text.hunk_after(Which::Head, place)))
-        .or_else(|| left.and_then(|place| text.hunk_after(Which::Base, place)));
+        .or_else(|| left.and_then(|place| text.hunk_after(Which::Base, place)))
+        .or_else(|| hunk_of_entries(keys, text, &global));
     let found = hunk.map(|hunk| text.hunks[hunk.0 as usize].clone());
     Change {
         id: ChangeId(0),

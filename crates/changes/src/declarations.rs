@@ -186,10 +186,16 @@ fn names_of(line: &str) -> Option<Names> {
     };
     let names: HashSet<String> = match declared {
         Some(name) => HashSet::from([name.to_owned()]),
-        None => words(line)
-            .filter(|word| word.len() > 1 && !COMMON.contains(word))
-            .map(str::to_owned)
-            .collect(),
+        None => {
+            let telling = || words(line).filter(|word| !COMMON.contains(word));
+            let long = telling().filter(|word| word.len() > 1);
+            let long: HashSet<String> = long.map(str::to_owned).collect();
+            match long.is_empty() {
+                // Letters are everywhere, but what is declared may go by one.
+                true => telling().take(1).map(str::to_owned).collect(),
+                false => long,
+            }
+        }
     };
     (!names.is_empty()).then_some(Names::Words(names))
 }

@@ -1,12 +1,14 @@
-//! Variables whose initial contents changed, and the code that refers to them.
+//! Which variables of the two versions correspond, those whose initial contents changed, and the code that refers to
+//! them.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use changeling_program::{
-    Constant, ConstantId, GlobalId, Linkage, Program, Site, Value, stable_name,
+    Constant, ConstantId, FunctionId, Global, GlobalId, Linkage, Program, Site, Value, stable_name,
 };
 
-use crate::keys::{Keys, is_nameless};
+use crate::contents::is_nameless;
+use crate::keys::{Keys, hash};
 
 pub struct GlobalChange {
     pub base: GlobalId,
@@ -17,61 +19,158 @@ pub struct GlobalChange {
     pub head_sites: Vec<Site>,
 }
 
-pub fn changed_globals(base: &Keys<'_>, head: &Keys<'_>) -> Vec<GlobalChange> {
-    let heads = by_name(head.program);
-    let mut changed = Vec::new();
-    for (name, left) in by_name(base.program) {
-        let Some(right) = heads.get(&name) else {
-            continue;
-        };
-        // Several of one name are told apart by their contents.
-        let known: HashSet<u64> = right
-            .iter()
-            .map(|&id| head.initial_key(head.program.global(id)))
-            .collect();
-        let old: HashSet<u64> = left
-            .iter()
-            .map(|&id| base.initial_key(base.program.global(id)))
-            .collect();
-        let left: Vec<_> = left
-            .into_iter()
-            .filter(|&id| !known.contains(&base.initial_key(base.program.global(id))))
-            .collect();
-        let right: Vec<_> = right
-            .iter()
-            .copied()
-            .filter(|&id| !old.contains(&head.initial_key(head.program.global(id))))
-            .collect();
-        for (left, right) in left.into_iter().zip(right) {
-            changed.push((name.clone(), left, right));
-        }
+pub type GlobalPair = (GlobalId, GlobalId);
+
+/// Variables that correspond. Static ones of several files may have the same name: first those that the same
+/// functions refer to, then those of the same file. What is left and has another name now was renamed if it starts
+/// with the same and the same code refers to it. In `keys` functions that correspond must go by one name.
+pub fn match_globals(base: &Keys<'_>, head: &Keys<'_>) -> Vec<GlobalPair> {
+    let mut left = cards(base);
+    let mut right = cards(head);
+    let mut pairs = Vec::new();
+    let rounds: [(KeyOf, bool); 10] = [
+        (|c| c.outer(), false),
+        (|c| c.used(hash(&(&c.name, c.initial, c.users))), false),
+        (|c| c.used(hash(&(&c.name, c.users))), false),
+        (|c| Some(hash(&(&c.name, &c.file, c.initial))), false),
+        (|c| Some(hash(&(&c.name, &c.file))), false),
+        (|c| Some(hash(&(&c.name, c.initial))), false),
+        (|c| Some(hash(&c.name)), false),
+        (|c| c.used(hash(&("renamed", c.initial, c.uses))), false),
+        (
+            |c| c.used(hash(&("renamed", c.initial, &c.file, c.users))),
+            true,
+        ),
+        (|c| c.used(hash(&("renamed", c.initial, c.users))), true),
+    ];
+    for (key, alone) in rounds {
+        pair_by((&mut left, &mut right), key, alone, &mut pairs);
     }
-    let base_uses = uses(base.program, changed.iter().map(|(_, id, _)| *id).collect());
-    let head_uses = uses(head.program, changed.iter().map(|(_, _, id)| *id).collect());
-    let of = |uses: &HashMap<GlobalId, Vec<Site>>, id| uses.get(&id).cloned().unwrap_or_default();
-    changed
-        .into_iter()
-        .map(|(name, left, right)| GlobalChange {
-            base: left,
-            head: right,
-            name,
-            base_sites: of(&base_uses, left),
-            head_sites: of(&head_uses, right),
-        })
-        .collect()
+    pairs.sort_unstable();
+    pairs
 }
 
-/// Variables that have contents and a name.
-pub fn by_name(program: &Program) -> BTreeMap<String, Vec<GlobalId>> {
-    let mut names: BTreeMap<String, Vec<GlobalId>> = BTreeMap::new();
-    for (index, global) in program.globals.iter().enumerate() {
-        if is_nameless(global) || global.initialiser.is_none() {
-            continue;
-        }
-        let name = stable_name(&global.symbol, global.linkage == Linkage::Internal);
-        names.entry(name).or_default().push(GlobalId::new(index));
+/// What variables are compared by; `None` leaves one out.
+type KeyOf = fn(&Card) -> Option<u64>;
+
+struct Card {
+    id: GlobalId,
+    name: String,
+    /// Known outside of its file.
+    external: bool,
+    defined: bool,
+    file: String,
+    /// What it starts with.
+    initial: u64,
+    /// The functions that refer to it; none if that is 0.
+    users: u64,
+    /// The places in them.
+    uses: u64,
+}
+
+impl Card {
+    /// What is known everywhere is the only one of its name.
+    fn outer(&self) -> Option<u64> {
+        self.external.then(|| hash(&self.name))
     }
-    names
+
+    fn used(&self, key: u64) -> Option<u64> {
+        (self.defined && self.users != 0).then_some(key)
+    }
+}
+
+fn cards(keys: &Keys<'_>) -> Vec<Card> {
+    let program = keys.program;
+    let ids = (0..program.globals.len()).map(GlobalId::new);
+    let named: Vec<GlobalId> = ids.filter(|&id| !is_nameless(program.global(id))).collect();
+    let sites = uses(program, named.iter().copied().collect());
+    let card = |id: GlobalId| {
+        let global = program.global(id);
+        let sites = sites.get(&id).map_or(&[][..], Vec::as_slice);
+        let within = |site: &Site| {
+            let function = program.function_of(*site);
+            let first = program.function(function).first_site;
+            (keys.function(function), site.0 - first.0)
+        };
+        let mut uses: Vec<(u64, u32)> = sites.iter().map(within).collect();
+        uses.sort_unstable();
+        let users: BTreeSet<u64> = uses.iter().map(|&(function, _)| function).collect();
+        let file = |place: changeling_program::Place| program.file(place.file).name.clone();
+        Card {
+            id,
+            name: name(global),
+            external: global.linkage != Linkage::Internal,
+            defined: global.initialiser.is_some(),
+            file: global.place.map(file).unwrap_or_default(),
+            initial: keys.initial_key(global),
+            users: if users.is_empty() { 0 } else { hash(&users) },
+            uses: hash(&uses),
+        }
+    };
+    named.into_iter().map(card).collect()
+}
+
+/// Pairs those with equal keys, in their order; `alone` only if there is one of each.
+fn pair_by(
+    (left, right): (&mut Vec<Card>, &mut Vec<Card>),
+    key: KeyOf,
+    alone: bool,
+    pairs: &mut Vec<GlobalPair>,
+) {
+    let grouped = |cards: &[Card]| {
+        let mut groups: BTreeMap<u64, Vec<GlobalId>> = BTreeMap::new();
+        for card in cards {
+            if let Some(key) = key(card) {
+                groups.entry(key).or_default().push(card.id);
+            }
+        }
+        groups
+    };
+    let (own, other) = (grouped(left), grouped(right));
+    let known = pairs.len();
+    for (key, own) in &own {
+        let Some(other) = other.get(key) else {
+            continue;
+        };
+        if !alone || own.len() == 1 && other.len() == 1 {
+            pairs.extend(own.iter().copied().zip(other.iter().copied()));
+        }
+    }
+    let new = &pairs[known..];
+    let gone: HashSet<GlobalId> = new.iter().map(|pair| pair.0).collect();
+    left.retain(|card| !gone.contains(&card.id));
+    let gone: HashSet<GlobalId> = new.iter().map(|pair| pair.1).collect();
+    right.retain(|card| !gone.contains(&card.id));
+}
+
+pub fn changed_globals(
+    base: &Keys<'_>,
+    head: &Keys<'_>,
+    pairs: &[GlobalPair],
+) -> Vec<GlobalChange> {
+    let changed = pairs.iter().filter(|pair| {
+        let globals = (base.program.global(pair.0), head.program.global(pair.1));
+        let defined = globals.0.initialiser.is_some() && globals.1.initialiser.is_some();
+        defined && base.initial_key(globals.0) != head.initial_key(globals.1)
+    });
+    let changed: Vec<GlobalPair> = changed.copied().collect();
+    let base_uses = uses(base.program, changed.iter().map(|pair| pair.0).collect());
+    let head_uses = uses(head.program, changed.iter().map(|pair| pair.1).collect());
+    let of = |uses: &HashMap<GlobalId, Vec<Site>>, id| uses.get(&id).cloned().unwrap_or_default();
+    let change = |(left, right): GlobalPair| GlobalChange {
+        base: left,
+        head: right,
+        name: name(head.program.global(right)),
+        base_sites: of(&base_uses, left),
+        head_sites: of(&head_uses, right),
+    };
+    let mut changes: Vec<GlobalChange> = changed.into_iter().map(change).collect();
+    changes.sort_by(|a, b| (&a.name, a.base).cmp(&(&b.name, b.base)));
+    changes
+}
+
+fn name(global: &Global) -> String {
+    stable_name(&global.symbol, global.linkage == Linkage::Internal)
 }
 
 /// Sites with an operand that is, or contains, the address of one of the globals.
@@ -102,8 +201,35 @@ fn uses(program: &Program, wanted: HashSet<GlobalId>) -> HashMap<GlobalId, Vec<S
     found
 }
 
+/// Functions whose address is in what a variable starts with.
+pub fn functions_in(program: &Program, global: GlobalId) -> Vec<FunctionId> {
+    let values: Vec<Value> = match program.global(global).initialiser {
+        Some(Value::Constant(id)) => parts_of(program, id),
+        other => other.into_iter().collect(),
+    };
+    let functions = values.into_iter().filter_map(|value| match value {
+        Value::Function(id) => Some(id),
+        _ => None,
+    });
+    functions.collect()
+}
+
 fn mentioned(program: &Program, id: ConstantId) -> Vec<GlobalId> {
-    let mut globals = Vec::new();
+    let globals = parts_of(program, id)
+        .into_iter()
+        .filter_map(|value| match value {
+            Value::Global(global) => Some(global),
+            _ => None,
+        });
+    let mut globals: Vec<GlobalId> = globals.collect();
+    globals.sort_unstable();
+    globals.dedup();
+    globals
+}
+
+/// What a constant is made of in the end.
+fn parts_of(program: &Program, id: ConstantId) -> Vec<Value> {
+    let mut found = Vec::new();
     let mut work = vec![id];
     let mut seen = HashSet::from([id]);
     while let Some(id) = work.pop() {
@@ -115,13 +241,11 @@ fn mentioned(program: &Program, id: ConstantId) -> Vec<GlobalId> {
         };
         for part in parts {
             match *part {
-                Value::Global(global) => globals.push(global),
                 Value::Constant(inner) if seen.insert(inner) => work.push(inner),
-                _ => {}
+                Value::Constant(_) => {}
+                other => found.push(other),
             }
         }
     }
-    globals.sort_unstable();
-    globals.dedup();
-    globals
+    found
 }

@@ -4,24 +4,23 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use crate::contents::Contents;
 use crate::hints;
 use crate::joints::Joints;
 use changeling_program::{
-    BlockId, Call, Callee, Constant, FunctionId, Global, Instruction, Linkage, Operation, Program,
+    BlockId, Call, Callee, FunctionId, Global, GlobalId, Instruction, Linkage, Operation, Program,
     Shape, Site, Value, stable_name,
 };
 
 /// The operands of a failed assertion that are its file and line.
 const ASSERTED_AT: [usize; 2] = [1, 2];
-/// How deep the contents of nameless constants are looked at.
-const CONTENT_DEPTH: u32 = 4;
-
-/// What things go by: matched functions of the two versions must get the same name, and so must blocks
-/// that correspond, of those whose address is taken. Functions without one go by their own name, blocks by that of
-/// their function alone.
+/// What things go by: matched functions and variables of the two versions must get the same name, and so must
+/// blocks that correspond, of those whose address is taken. Functions and variables without one go by their own name,
+/// blocks by that of their function alone.
 #[derive(Default)]
 pub struct Names {
     pub functions: HashMap<FunctionId, String>,
+    pub globals: HashMap<GlobalId, String>,
     pub labels: HashMap<BlockId, String>,
 }
 
@@ -31,7 +30,7 @@ pub struct Keys<'p> {
     constants: Vec<u64>,
     globals: Vec<u64>,
     functions: Vec<u64>,
-    labels: HashMap<BlockId, u64>,
+    pub(crate) labels: HashMap<BlockId, u64>,
     joints: Joints,
 }
 
@@ -59,16 +58,9 @@ impl<'p> Keys<'p> {
                 None => hash(&("function", function_name(program, id))),
             })
             .collect();
-        keys.globals = program
-            .globals
-            .iter()
-            .map(|global| keys.global_key(global))
-            .collect();
-        keys.constants = program
-            .constants
-            .iter()
-            .map(|constant| keys.constant_key(constant, CONTENT_DEPTH))
-            .collect();
+        let mut contents = Contents::new(program, names, &keys);
+        let (globals, constants) = (contents.globals(), contents.constants());
+        (keys.globals, keys.constants) = (globals, constants);
         keys
     }
 
@@ -96,109 +88,16 @@ impl<'p> Keys<'p> {
         self.types[id.index()]
     }
 
-    /// Literals and other nameless constants go by contents, the rest by name.
-    fn global_key(&self, global: &Global) -> u64 {
-        if is_nameless(global) {
-            return self.content_key(global, CONTENT_DEPTH);
-        }
-        hash(&(
-            "global",
-            stable_name(&global.symbol, global.linkage == Linkage::Internal),
-        ))
-    }
-
-    fn content_key(&self, global: &Global, depth: u32) -> u64 {
-        let content = global.initialiser.map(|value| self.inner_key(value, depth));
-        hash(&("content", self.types[global.ty.index()], content))
-    }
-
     /// What a variable starts with, at whatever name.
     pub fn initial_key(&self, global: &Global) -> u64 {
+        let content = global.initialiser.and_then(|value| self.fixed(value));
         hash(&(
-            self.content_key(global, CONTENT_DEPTH),
+            self.types[global.ty.index()],
+            content,
             global.constant,
             global.thread_local,
             &global.section,
         ))
-    }
-
-    fn constant_key(&self, constant: &Constant, depth: u32) -> u64 {
-        let ty = |id: &changeling_program::TypeId| self.types[id.index()];
-        match constant {
-            Constant::Integer { ty: t, bits } => hash(&("integer", ty(t), bits)),
-            Constant::Float { ty: t, text } => hash(&("float", ty(t), text)),
-            Constant::Null { .. } => hash(&"null"),
-            Constant::Zero { ty: t } => hash(&("zero", ty(t))),
-            Constant::Undefined { ty: t, poison } => hash(&("undefined", ty(t), poison)),
-            Constant::Bytes { ty: t, bytes } => hash(&("bytes", ty(t), bytes)),
-            Constant::Aggregate { elements, .. } if self.is_place(elements) => {
-                hash(&("place", self.inner_key(elements[0], depth)))
-            }
-            Constant::Aggregate { ty: t, elements } => {
-                let elements: Vec<_> = elements
-                    .iter()
-                    .map(|&element| self.inner_key(element, depth))
-                    .collect();
-                hash(&("aggregate", ty(t), elements))
-            }
-            Constant::Offset { base, bytes } => {
-                hash(&("offset", self.inner_key(*base, depth), bytes))
-            }
-            Constant::Expression {
-                ty: t,
-                operation,
-                operands,
-            } => {
-                let operands: Vec<_> = operands
-                    .iter()
-                    .map(|&operand| self.inner_key(operand, depth))
-                    .collect();
-                hash(&("expression", ty(t), operation, operands))
-            }
-            Constant::BlockAddress { function, block } => {
-                let name = self.labels.get(block);
-                hash(&("label", self.functions[function.index()], name))
-            }
-            Constant::Opaque { ty: t, text } => hash(&("opaque", ty(t), without_numbers(text))),
-        }
-    }
-
-    /// Whether a constant only says at which line and column of a Rust file
-    /// something stands: a file name, then its length, line and column.
-    fn is_place(&self, elements: &[Value]) -> bool {
-        let bytes = |value: Value| match value {
-            Value::Constant(id) => match self.program.constant(id) {
-                Constant::Bytes { bytes, .. } => Some(bytes),
-                _ => None,
-            },
-            _ => None,
-        };
-        let [Value::Global(file), numbers] = elements else {
-            return false;
-        };
-        let name = self.program.global(*file).initialiser.and_then(bytes);
-        let name = name.map(|name| name.strip_suffix(b"\0").unwrap_or(name));
-        name.is_some_and(|name| name.ends_with(b".rs"))
-            && bytes(*numbers).is_some_and(|numbers| numbers.len() == 16)
-    }
-
-    /// Inside constants, where nothing is local. The depth bounds cycles of
-    /// nameless constants; named things end the walk.
-    fn inner_key(&self, value: Value, depth: u32) -> u64 {
-        match value {
-            Value::Constant(_) | Value::Global(_) if depth == 0 => 0,
-            Value::Constant(id) => self.constant_key(self.program.constant(id), depth - 1),
-            Value::Global(id) => {
-                let global = self.program.global(id);
-                if is_nameless(global) {
-                    self.content_key(global, depth - 1)
-                } else {
-                    self.global_key(global)
-                }
-            }
-            Value::Function(id) => self.functions[id.index()],
-            Value::Result(_) | Value::Argument(_) => 0,
-        }
     }
 
     /// What an operand is, if it is no result of an instruction.
@@ -450,31 +349,6 @@ pub struct Body {
 pub fn function_name(program: &Program, id: FunctionId) -> String {
     let function = program.function(id);
     stable_name(&function.symbol, function.linkage == Linkage::Internal)
-}
-
-/// String literals, switch tables and the like, whose names mean nothing.
-pub fn is_nameless(global: &Global) -> bool {
-    let name = &global.symbol;
-    let made_up = [
-        ".str",
-        ".L",
-        "alloc_",
-        "vtable.",
-        "switch.table",
-        "anon.",
-        "__const.",
-        "__func__.",
-        "__PRETTY_FUNCTION__.",
-        "str.",
-    ];
-    global.constant
-        && global.linkage == Linkage::Internal
-        && (name.is_empty() || made_up.iter().any(|prefix| name.starts_with(prefix)))
-}
-
-/// Metadata and the like print with numbers that depend on the rest of the module.
-fn without_numbers(text: &str) -> String {
-    text.chars().filter(|c| !c.is_ascii_digit()).collect()
 }
 
 pub fn hash<T: Hash + ?Sized>(value: &T) -> u64 {

@@ -7,7 +7,7 @@ use changeling_program::{BlockId, Constant, FunctionId, Program, Value};
 
 use crate::alignment::align_blocks;
 use crate::functions::Match;
-use crate::globals::by_name;
+use crate::globals::GlobalPair;
 use crate::keys::Keys;
 use crate::source::Text;
 
@@ -20,7 +20,7 @@ type Label = (FunctionId, BlockId);
 /// one that the other version does not have. In `keys` all labels of a function must go by one name.
 pub fn labels(
     (base, head): (&Keys<'_>, &Keys<'_>),
-    matches: &[Match],
+    (matches, globals): (&[Match], &[GlobalPair]),
     text: &Text,
 ) -> (HashMap<BlockId, String>, HashMap<BlockId, String>) {
     let (left, right) = (taken(base.program), taken(head.program));
@@ -28,7 +28,7 @@ pub fn labels(
     if left.is_empty() || right.is_empty() {
         return names;
     }
-    let entries = entries(base.program, head.program);
+    let entries = entries(base.program, head.program, globals);
     for pair in matches {
         let (Some(left), Some(right)) = (left.get(&pair.base), right.get(&pair.head)) else {
             continue;
@@ -69,13 +69,9 @@ fn taken(program: &Program) -> BTreeMap<FunctionId, BTreeSet<BlockId>> {
 }
 
 /// Labels that take the same place in a table of both versions.
-fn entries(base: &Program, head: &Program) -> Vec<(Label, Label)> {
-    let heads = by_name(head);
+fn entries(base: &Program, head: &Program, globals: &[GlobalPair]) -> Vec<(Label, Label)> {
     let mut entries = Vec::new();
-    for (name, left) in by_name(base) {
-        let (&[left], Some(&[right])) = (&left[..], heads.get(&name).map(Vec::as_slice)) else {
-            continue;
-        };
+    for &(left, right) in globals {
         let within = |program: &Program, initialiser: Option<Value>| {
             let mut found = Vec::new();
             if let Some(value) = initialiser {

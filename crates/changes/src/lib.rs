@@ -10,6 +10,7 @@ mod alignment;
 mod attribution;
 mod change;
 mod compare;
+mod contents;
 mod csg;
 mod declarations;
 mod functions;

@@ -10,7 +10,7 @@ use changeling_program::{
 };
 
 use crate::Sources;
-use crate::keys::is_nameless;
+use crate::contents::is_nameless;
 use crate::source::Which;
 
 /// How deep constants are looked through for functions.

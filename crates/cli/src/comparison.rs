@@ -11,7 +11,7 @@ use changeling_changes::{
     Change, ChangeKind, ChangeSet, Hunk, Lines, Reason, Sources, Subject, compare, own_functions,
 };
 use changeling_explore::Side;
-use changeling_program::{File, FileId, FunctionId, Place, Program, Site, read};
+use changeling_program::{File, FileId, FunctionId, Place, Program, Site, demangle, read};
 use changeling_report::wording;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -109,7 +109,11 @@ pub fn load(
     source: &Source,
     options: &BuildOptions,
 ) -> Result<(Program, BTreeMap<String, String>), Failure> {
-    let built = build(source, options)?;
+    let options = BuildOptions {
+        code_only: options.harness.is_none(),
+        ..options.clone()
+    };
+    let built = build(source, &options)?;
     let program = read(&built.bitcode).map_err(|error| Failure {
         code: Code::CANNOT_RUN,
         what: format!("the program cannot be read: {error}"),
@@ -326,7 +330,7 @@ impl Compared {
             Some(self.programs[side].function(id).name.clone())
         };
         let (subject, name) = match &change.subject {
-            Subject::Global { name, .. } => (What::Variable, name.clone()),
+            Subject::Global { name, .. } => (What::Variable, demangle(name)),
             Subject::Code => {
                 let name = function(1).or_else(|| function(0));
                 (What::Code, name.unwrap_or_default())

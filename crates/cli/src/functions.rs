@@ -4,10 +4,29 @@ use crate::exit::Code;
 use crate::failure::Failure;
 use crate::settings::distance;
 use changeling_program::{FunctionId, FunctionName, Program};
+use std::collections::BTreeSet;
+use std::path::Path;
 
-/// A function by its symbol, its full name, or the end of it.
+/// A function by its symbol, its full name, or the end of it, with or without its file before it.
 pub fn find(program: &Program, name: &str) -> Result<FunctionId, Failure> {
-    let ids: Vec<FunctionId> = program.definitions().collect();
+    let (ids, name) = match within_file(program, name) {
+        Some((ids, name)) => (ids, name),
+        None => (program.definitions().collect(), name),
+    };
+    let alike: Vec<FunctionId> = (ids.iter().copied())
+        .filter(|&id| program.function(id).name == name)
+        .collect();
+    let files: Option<BTreeSet<String>> = alike.iter().map(|&id| file(program, id)).collect();
+    if let Some(files) = files.filter(|files| files.len() > 1) {
+        let names: Vec<String> = files.iter().map(|file| format!("{file}:{name}")).collect();
+        return Err(Failure {
+            code: Code::USAGE,
+            what: format!("{} functions are called `{name}`", alike.len()),
+            place: None,
+            help: Some(format!("give the file, too: {}", names.join(", "))),
+            output: None,
+        });
+    }
     let names: Vec<FunctionName> = ids
         .iter()
         .map(|&id| FunctionName {
@@ -18,6 +37,21 @@ pub fn find(program: &Program, name: &str) -> Result<FunctionId, Failure> {
     let mut functions = program.functions.iter();
     let declared = functions.any(|function| function.symbol == name);
     find_named(&names, name, declared).map(|at| ids[at])
+}
+
+/// The functions of a file, and the name among these, of `FILE:NAME`.
+fn within_file<'a>(program: &Program, name: &'a str) -> Option<(Vec<FunctionId>, &'a str)> {
+    let (wanted, rest) = name.split_once(':')?;
+    let is_own =
+        |&id: &FunctionId| file(program, id).is_some_and(|own| Path::new(&own).ends_with(wanted));
+    let ids: Vec<FunctionId> = program.definitions().filter(is_own).collect();
+    (!wanted.is_empty() && !ids.is_empty()).then_some((ids, rest))
+}
+
+/// The file that a function is written in, as the compiler was given it.
+fn file(program: &Program, id: FunctionId) -> Option<String> {
+    let place = program.function(id).place?;
+    Some(program.file(place.file).name.clone())
 }
 
 /// The same in a list; `declared` if a function of this name comes from elsewhere.

@@ -5,7 +5,6 @@ mod support;
 
 use serde_json::Value;
 use std::fmt::Write;
-use std::path::Path;
 use support::{run, write};
 
 const OLD: &str = "\
@@ -393,8 +392,6 @@ int main(int argc, char **argv) { printf(\"%d\\n\", large(argc) + tangled(argc))
             .replace("n -= 2;", "n -= 3;")
             .replace("s ^= 10;", "s ^= 11;"),
     );
-    // Optimising it takes the compiler longer than all of this.
-    let run = |room: &Path, arguments: &[&str]| run(room, &[arguments, &["--flag=-O0"]].concat());
     let (code, out, error) = run(room, &["graph", "old.c", "large", "--cfg"]);
     assert_eq!(code, Some(0), "{error}");
     assert!(out.contains("too large to be drawn"), "{out}");

@@ -9,20 +9,36 @@ pub fn demangle(symbol: &str) -> String {
         && let Ok(parsed) = cpp_demangle::Symbol::new(symbol)
         && let Ok(name) = parsed.demangle()
     {
-        return name;
+        // As other tools call it.
+        let table = name.strip_prefix("{vtable(");
+        let class = table.and_then(|rest| rest.strip_suffix(")}"));
+        return class.map_or(name.clone(), |class| format!("vtable for {class}"));
     }
     symbol.to_owned()
+}
+
+/// The same without the number that linking gives to one of several local functions of a name.
+pub fn source_name(symbol: &str, local: bool) -> String {
+    demangle(if local { unnumbered(symbol) } else { symbol })
+}
+
+fn unnumbered(symbol: &str) -> &str {
+    match symbol.rsplit_once('.') {
+        Some((stem, suffix)) => {
+            let numbered = !suffix.is_empty() && suffix.bytes().all(|byte| byte.is_ascii_digit());
+            match numbered && !stem.is_empty() {
+                true => unnumbered(stem),
+                false => symbol,
+            }
+        }
+        None => symbol,
+    }
 }
 
 /// A symbol without the parts that builds and linking make up: hashes of Rust
 /// symbols and the numbers given to local names that clash.
 pub fn stable_name(symbol: &str, local: bool) -> String {
-    if local && let Some((stem, suffix)) = symbol.rsplit_once('.') {
-        let numbered = !suffix.is_empty() && suffix.bytes().all(|byte| byte.is_ascii_digit());
-        if numbered && !stem.is_empty() {
-            return stable_name(stem, true);
-        }
-    }
+    let symbol = if local { unnumbered(symbol) } else { symbol };
     if is_rust(symbol) {
         return demangle(symbol);
     }
@@ -42,6 +58,10 @@ mod tests {
     fn names_of_three_languages() {
         assert_eq!(demangle("main"), "main");
         assert_eq!(demangle("_ZN3foo3barEi"), "foo::bar(int)");
+        assert_eq!(demangle("_ZTVN3foo3barE"), "vtable for foo::bar");
+        assert_eq!(source_name("helper.12", true), "helper");
+        assert_eq!(source_name("_ZN3foo3barEi.3", true), "foo::bar(int)");
+        assert_eq!(source_name("helper.12", false), "helper.12");
         assert_eq!(
             demangle("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE"),
             "core::fmt::Write::write_fmt"

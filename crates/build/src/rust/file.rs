@@ -100,6 +100,7 @@ pub fn build_file(file: &Path, options: &BuildOptions, cache: &Cache) -> Result<
         &linked,
         &work.entry().join("program.bc"),
         &file.display().to_string(),
+        options.keep_lines,
     )?;
     let (link, missing) = link_of(&arguments, work.path(), &work)?;
     let mut reads: Vec<Read> = vec![Read::File(path.clone())];

@@ -108,7 +108,12 @@ pub fn build_in(
     let linked = work.path().join("linked.bc");
     link_modules(std::slice::from_ref(&module), &linked)?;
     let name = format!("{} of {}", target.name, layout.package.display());
-    let facts = prepare(&linked, &work.entry().join("program.bc"), &name)?;
+    let facts = prepare(
+        &linked,
+        &work.entry().join("program.bc"),
+        &name,
+        options.keep_lines,
+    )?;
     let (link, missing) = link_of(&room.link_arguments(), &room.path, &work)?;
     let built = Built {
         format: 0,

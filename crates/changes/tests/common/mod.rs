@@ -21,18 +21,25 @@ impl Pair {
 
     /// The first file of each is compiled; it may include the others.
     pub fn of_files(base: &[(&str, &str)], head: &[(&str, &str)]) -> Pair {
-        let (base_program, base_text) = compile_files(base);
-        let (head_program, head_text) = compile_files(head);
+        Pair::of_compiled(compile_files(base, 1), compile_files(head, 1))
+    }
+
+    /// All files of each are compiled and linked.
+    pub fn of_units(base: &[(&str, &str)], head: &[(&str, &str)]) -> Pair {
+        let (base, head) = (
+            compile_files(base, base.len()),
+            compile_files(head, head.len()),
+        );
+        Pair::of_compiled(base, head)
+    }
+
+    fn of_compiled((base, base_text): Compiled, (head, head_text): Compiled) -> Pair {
         let sources = Sources {
             base: base_text,
             head: head_text,
         };
-        let set = compare(&base_program, &head_program, &sources);
-        Pair {
-            base: base_program,
-            head: head_program,
-            set,
-        }
+        let set = compare(&base, &head, &sources);
+        Pair { base, head, set }
     }
 
     /// The only change there is.
@@ -74,31 +81,41 @@ no-sink-common-insts;no-speculate-blocks;no-simplify-cond-branch;no-speculate-un
 const MAIN: &str = "program.c";
 
 #[allow(dead_code, reason = "not every test file asks")]
-pub fn compile(source: &str) -> (Program, HashMap<FileId, String>) {
-    compile_files(&[(MAIN, source)])
+pub fn compile(source: &str) -> Compiled {
+    compile_files(&[(MAIN, source)], 1)
 }
 
-fn compile_files(files: &[(&str, &str)]) -> (Program, HashMap<FileId, String>) {
+pub type Compiled = (Program, HashMap<FileId, String>);
+
+/// The first `units` files are compiled.
+fn compile_files(files: &[(&str, &str)], units: usize) -> Compiled {
     let scratch = tempfile::tempdir().expect("a scratch directory");
     for (name, text) in files {
         std::fs::write(scratch.path().join(name), text).expect("a source file");
     }
-    let path = scratch.path().join(files[0].0);
     let raw = scratch.path().join("raw.bc");
     let prepared = scratch.path().join("prepared.bc");
-    run(Command::new("clang-22")
-        .args([
-            "-O1",
-            "-Xclang",
-            "-disable-llvm-passes",
-            "-g",
-            "-w",
-            "-emit-llvm",
-            "-c",
-        ])
-        .arg(&path)
-        .arg("-o")
-        .arg(&raw));
+    let mut link = Command::new("llvm-link-22");
+    for (name, _) in &files[..units] {
+        // Named as `build` names them, so that files of one name correspond.
+        let module = scratch.path().join(format!("{name}.bc"));
+        run(Command::new("clang-22")
+            .current_dir(scratch.path())
+            .args([
+                "-O1",
+                "-Xclang",
+                "-disable-llvm-passes",
+                "-g",
+                "-w",
+                "-emit-llvm",
+                "-c",
+            ])
+            .arg(name)
+            .arg("-o")
+            .arg(&module));
+        link.arg(module);
+    }
+    run(link.arg("-o").arg(&raw));
     run(Command::new("opt-22")
         .arg(format!("-passes={PASSES}"))
         .arg(&raw)

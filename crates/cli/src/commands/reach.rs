@@ -12,6 +12,7 @@ use crate::settings::{SearchOptions, Settings, usage};
 use crate::source::SourceOptions;
 use crate::version::Version;
 use changeling_analysis::Graphs;
+use changeling_build::{BuildOptions, Source};
 use changeling_changes::{ChangeSet, Sources, compare};
 use changeling_exec::Limits;
 use changeling_explore::budget::{Cancel, Stopped};
@@ -50,12 +51,19 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
     let folder = options.out.take().unwrap_or_else(|| FOLDER.into());
     let settings = Settings::resolve(options, arguments.input.clone(), arguments.source.clone())?;
     let source = settings.source.source(&arguments.paths);
-    let build = settings.source.build_options();
-    let version = || Version::prepare(&source, &build);
-    let versions = [version()?, version()?];
-    let program = changeling_program::read(&versions[1].built.bitcode)
-        .map_err(|error| usage(&error.to_string()))?;
-    let sites = target_sites(&program, &arguments.target)?;
+    let mut build = settings.source.build_options();
+    let mut prepared = prepare(&source, &build)?;
+    let mut sites = target_sites(&prepared.1, &arguments.target);
+    let line = line_target(&arguments.target);
+    let is_line = line.is_some_and(|(file, line)| !file.is_empty() && !line.is_empty());
+    if sites.is_err() && is_line {
+        // Lines that merely lead on with a constant have no code of their own, but for those who ask.
+        build.cache = build.cache.join("lines");
+        build.keep_lines = true;
+        prepared = prepare(&source, &build)?;
+        sites = target_sites(&prepared.1, &arguments.target);
+    }
+    let ((versions, program), sites) = (prepared, sites?);
     let graphs = Graphs::new(&program);
     let live = graphs.calls.reachable(&program, &Graphs::starts(&program));
     let called = |site: &Site| live[program.function_of(*site).index()];
@@ -200,6 +208,15 @@ fn save(folder: &Path, input: &Input) -> Result<(), Failure> {
     Ok(())
 }
 
+/// One version in the place of both, and its program.
+fn prepare(source: &Source, build: &BuildOptions) -> Result<([Version; 2], Program), Failure> {
+    let version = || Version::prepare(source, build);
+    let versions = [version()?, version()?];
+    let program = changeling_program::read(&versions[1].built.bitcode)
+        .map_err(|error| usage(&error.to_string()))?;
+    Ok((versions, program))
+}
+
 /// The instructions of a line, or the first ones of a function.
 fn target_sites(program: &Program, target: &str) -> Result<Vec<Site>, Failure> {
     if let Some((file, number)) = line_target(target) {
@@ -222,7 +239,23 @@ fn target_sites(program: &Program, target: &str) -> Result<Vec<Site>, Failure> {
         if sites.is_empty() {
             return Err(no_line(program, target, file, line));
         }
-        return Ok(sites);
+        let own = |site: &Site| program.file(program.place(*site).expect("on a line").file);
+        let names = sites.iter().map(|site| own(site).path());
+        let names: BTreeSet<String> = names
+            .map(|path| source_name(&path.display().to_string()))
+            .collect();
+        // A name may be the end of several; whole it is one.
+        if names.len() > 1 && !names.contains(file) {
+            let lines: Vec<String> = names.iter().map(|name| format!("{name}:{line}")).collect();
+            return Err(Failure {
+                help: Some(format!("give more of the path: {}", lines.join(", "))),
+                ..usage(&format!("{} files are called {file}", names.len()))
+            });
+        }
+        let whole = |site: &Site| {
+            names.len() == 1 || source_name(&own(site).path().display().to_string()) == file
+        };
+        return Ok(sites.iter().copied().filter(whole).collect());
     }
     let id = find(program, target)?;
     Ok(vec![program.function(id).first_site])

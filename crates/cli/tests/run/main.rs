@@ -7,6 +7,7 @@ mod groups;
 mod guides;
 mod printing;
 mod pruning;
+mod reaching;
 mod room;
 mod settings;
 mod values;

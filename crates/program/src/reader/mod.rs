@@ -16,9 +16,9 @@ use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
 
-use crate::names::demangle;
+use crate::names::{demangle, source_name};
 use crate::{
-    BlockId, Constant, ConstantId, File, FileId, Function, FunctionId, Global, GlobalId,
+    BlockId, Constant, ConstantId, File, FileId, Function, FunctionId, Global, GlobalId, Linkage,
     LocationId, Parameter, Program, Site, TypeId, Value, VariableId,
 };
 use llvm::{AttributePlace, Source};
@@ -218,11 +218,12 @@ impl<'m> Reader<'m> {
         let has = |name| function.has_attribute(AttributePlace::Function, name);
         let subprogram = function.subprogram();
         let instance = subprogram.and_then(|subprogram| self.subprogram_name(subprogram));
+        let linkage = function.linkage();
         Function {
-            name: demangle(&symbol),
+            name: source_name(&symbol, linkage == Linkage::Internal),
             symbol,
             instance: instance.unwrap_or_default(),
-            linkage: function.linkage(),
+            linkage,
             signature,
             parameters,
             first_block: BlockId(0),

@@ -1,0 +1,100 @@
+//! What `changeling reach` takes for a line, and which of several functions and files of a name it means.
+
+use super::room::*;
+
+#[test]
+fn lines_that_only_lead_on_are_reached() {
+    let room = Room::new();
+    let text = "#include <stdio.h>\n\
+        static int machine(const char *s, int n) {\n\
+        int state = 0;\n\
+        for (int i = 0; i < n; i++) {\n\
+        if (state == 0 && s[i] == 'a') state = 1;\n\
+        else if (state == 1 && s[i] == 'b')\n\
+        state = 2;\n\
+        else if (state == 2 && s[i] == 'c')\n\
+        return 4;\n\
+        }\n\
+        if (n > 7)\n\
+        return 3;\n\
+        // nothing\n\
+        return 0;\n\
+        }\n\
+        int main(void) {\n\
+        char b[4];\n\
+        int n = fread(b, 1, 4, stdin);\n\
+        return machine(b, n);\n\
+        }\n";
+    room.write("program.c", text);
+    let cache = cache().display().to_string();
+    let reach = |target: &str| {
+        let program = ["reach", target, "program.c", "--stdin", "4"];
+        let how = ["--runs", "300", "--jobs", "1", "--cache", &cache];
+        room.changeling(&[&program[..], &how[..]].concat())
+    };
+    for (line, start) in [(7, "ab"), (9, "abc"), (14, "")] {
+        let said = reach(&format!("program.c:{line}"));
+        assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
+        let input = std::fs::read(room.path(".changeling/reach/stdin.bin")).unwrap();
+        assert!(input.starts_with(start.as_bytes()), "{line}: {input:?}");
+    }
+    // No input is that long.
+    let said = reach("program.c:12");
+    assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+    assert!(said.stdout.contains("not reached in"), "{}", said.stdout);
+    let said = reach("program.c:13");
+    assert_eq!(said.code, Some(2), "{}", said.stdout);
+    assert!(
+        said.stderr.contains("there is no code at"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
+fn files_tell_functions_and_lines_of_one_name_apart() {
+    let room = Room::new();
+    std::fs::create_dir_all(room.path("all/one")).unwrap();
+    std::fs::create_dir_all(room.path("all/two")).unwrap();
+    let part = |name: &str, key: char| {
+        format!(
+            "static int check(int c) {{\nif (c == '{key}')\nreturn 1;\nreturn 0;\n}}\n\
+             int {name}(int c) {{ return check(c); }}\n"
+        )
+    };
+    room.write("all/one/part.c", part("one", 'p'));
+    room.write("all/two/part.c", part("two", 'q'));
+    let main = "#include <stdio.h>\nint one(int); int two(int);\n\
+        int main(void) { int c = getchar(); return one(c) + (c > 'o' && two(c)); }\n";
+    room.write("all/main.c", main);
+    let cache = cache().display().to_string();
+    let build = "$CC -g -O1 -o program main.c one/part.c two/part.c";
+    let common = ["--build", build, "--program", "program", "--cache", &cache];
+    let reach = |target: &str| {
+        let program = ["reach", target, "all", "--stdin", "1", "--jobs", "1"];
+        room.changeling(&[&program[..], &common[..]].concat())
+    };
+    for (target, key) in [("one/part.c:3", b'p'), ("two/part.c:3", b'q')] {
+        let said = reach(target);
+        assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
+        let input = std::fs::read(room.path(".changeling/reach/stdin.bin")).unwrap();
+        assert_eq!(input, [key], "{target}");
+    }
+    let said = reach("part.c:3");
+    assert_eq!(said.code, Some(2), "{}", said.stdout);
+    let help = "give more of the path: one/part.c:3, two/part.c:3";
+    assert!(said.stderr.contains(help), "{}", said.stderr);
+    let said = reach("check");
+    assert_eq!(said.code, Some(2), "{}", said.stdout);
+    let help = "give the file, too: one/part.c:check, two/part.c:check";
+    assert!(said.stderr.contains(help), "{}", said.stderr);
+    assert_eq!(reach("two/part.c:check").code, Some(0));
+    let graph = ["graph", "all", "two/part.c:check", "--cfg", "--out", "-"];
+    let said = room.changeling(&[&graph[..], &common[..]].concat());
+    assert!(
+        said.stdout.contains("'q'"),
+        "{}{}",
+        said.stdout,
+        said.stderr
+    );
+}
