@@ -13,8 +13,8 @@ use changeling_program::{
 
 /// The operands of a failed assertion that are its file and line.
 const ASSERTED_AT: [usize; 2] = [1, 2];
-/// How deep the contents of nameless constants are looked at.
-const CONTENT_DEPTH: u32 = 4;
+/// How long a chain of nameless constants that lead to each other is followed, if it does not end before.
+const LONGEST_CHAIN: u32 = 64;
 
 /// What things go by: matched functions of the two versions must get the same name, and so must blocks
 /// that correspond, of those whose address is taken. Functions without one go by their own name, blocks by that of
@@ -30,6 +30,8 @@ pub struct Keys<'p> {
     types: Vec<u64>,
     constants: Vec<u64>,
     globals: Vec<u64>,
+    /// Of nameless globals, what is in them.
+    contents: Vec<u64>,
     functions: Vec<u64>,
     labels: HashMap<BlockId, u64>,
     joints: Joints,
@@ -43,6 +45,7 @@ impl<'p> Keys<'p> {
             types: Vec::with_capacity(program.types.len()),
             constants: Vec::new(),
             globals: Vec::new(),
+            contents: vec![0; program.globals.len()],
             functions: Vec::new(),
             labels: labels.map(|(&block, name)| (block, hash(name))).collect(),
             joints: Joints::new(program),
@@ -59,17 +62,35 @@ impl<'p> Keys<'p> {
                 None => hash(&("function", function_name(program, id))),
             })
             .collect();
-        keys.globals = program
-            .globals
-            .iter()
-            .map(|global| keys.global_key(global))
+        keys.look_into_nameless();
+        let globals = program.globals.iter().zip(&keys.contents);
+        keys.globals = globals
+            .map(|(global, &content)| keys.global_key(global, content))
             .collect();
         keys.constants = program
             .constants
             .iter()
-            .map(|constant| keys.constant_key(constant, CONTENT_DEPTH))
+            .map(|constant| keys.constant_key(constant))
             .collect();
         keys
+    }
+
+    /// Nameless constants lead to others, and these to further ones: tables of tables of texts. Each round looks one step
+    /// further, until nothing new is seen.
+    fn look_into_nameless(&mut self) {
+        for _ in 0..LONGEST_CHAIN {
+            let globals = self.program.globals.iter();
+            let next: Vec<u64> = globals
+                .map(|global| match is_nameless(global) {
+                    true => self.content_key(global),
+                    false => 0,
+                })
+                .collect();
+            if next == self.contents {
+                return;
+            }
+            self.contents = next;
+        }
     }
 
     fn type_key(&self, shape: &Shape, size: Option<u64>) -> u64 {
@@ -97,9 +118,9 @@ impl<'p> Keys<'p> {
     }
 
     /// Literals and other nameless constants go by contents, the rest by name.
-    fn global_key(&self, global: &Global) -> u64 {
+    fn global_key(&self, global: &Global, content: u64) -> u64 {
         if is_nameless(global) {
-            return self.content_key(global, CONTENT_DEPTH);
+            return content;
         }
         hash(&(
             "global",
@@ -107,22 +128,22 @@ impl<'p> Keys<'p> {
         ))
     }
 
-    fn content_key(&self, global: &Global, depth: u32) -> u64 {
-        let content = global.initialiser.map(|value| self.inner_key(value, depth));
+    fn content_key(&self, global: &Global) -> u64 {
+        let content = global.initialiser.map(|value| self.inner_key(value));
         hash(&("content", self.types[global.ty.index()], content))
     }
 
     /// What a variable starts with, at whatever name.
     pub fn initial_key(&self, global: &Global) -> u64 {
         hash(&(
-            self.content_key(global, CONTENT_DEPTH),
+            self.content_key(global),
             global.constant,
             global.thread_local,
             &global.section,
         ))
     }
 
-    fn constant_key(&self, constant: &Constant, depth: u32) -> u64 {
+    fn constant_key(&self, constant: &Constant) -> u64 {
         let ty = |id: &changeling_program::TypeId| self.types[id.index()];
         match constant {
             Constant::Integer { ty: t, bits } => hash(&("integer", ty(t), bits)),
@@ -132,18 +153,16 @@ impl<'p> Keys<'p> {
             Constant::Undefined { ty: t, poison } => hash(&("undefined", ty(t), poison)),
             Constant::Bytes { ty: t, bytes } => hash(&("bytes", ty(t), bytes)),
             Constant::Aggregate { elements, .. } if self.is_place(elements) => {
-                hash(&("place", self.inner_key(elements[0], depth)))
+                hash(&("place", self.inner_key(elements[0])))
             }
             Constant::Aggregate { ty: t, elements } => {
                 let elements: Vec<_> = elements
                     .iter()
-                    .map(|&element| self.inner_key(element, depth))
+                    .map(|&element| self.inner_key(element))
                     .collect();
                 hash(&("aggregate", ty(t), elements))
             }
-            Constant::Offset { base, bytes } => {
-                hash(&("offset", self.inner_key(*base, depth), bytes))
-            }
+            Constant::Offset { base, bytes } => hash(&("offset", self.inner_key(*base), bytes)),
             Constant::Expression {
                 ty: t,
                 operation,
@@ -151,7 +170,7 @@ impl<'p> Keys<'p> {
             } => {
                 let operands: Vec<_> = operands
                     .iter()
-                    .map(|&operand| self.inner_key(operand, depth))
+                    .map(|&operand| self.inner_key(operand))
                     .collect();
                 hash(&("expression", ty(t), operation, operands))
             }
@@ -159,7 +178,11 @@ impl<'p> Keys<'p> {
                 let name = self.labels.get(block);
                 hash(&("label", self.functions[function.index()], name))
             }
-            Constant::Opaque { ty: t, text } => hash(&("opaque", ty(t), without_numbers(text))),
+            Constant::Opaque { ty: t, text } => match self.program.ty(*t).shape {
+                // Too wide to be kept as a number.
+                Shape::Integer { .. } => hash(&("opaque", ty(t), text)),
+                _ => hash(&("opaque", ty(t), without_numbers(text))),
+            },
         }
     }
 
@@ -182,19 +205,12 @@ impl<'p> Keys<'p> {
             && bytes(*numbers).is_some_and(|numbers| numbers.len() == 16)
     }
 
-    /// Inside constants, where nothing is local. The depth bounds cycles of
-    /// nameless constants; named things end the walk.
-    fn inner_key(&self, value: Value, depth: u32) -> u64 {
+    /// Inside constants, where nothing is local. Named things end the walk.
+    fn inner_key(&self, value: Value) -> u64 {
         match value {
-            Value::Constant(_) | Value::Global(_) if depth == 0 => 0,
-            Value::Constant(id) => self.constant_key(self.program.constant(id), depth - 1),
+            Value::Constant(id) => self.constant_key(self.program.constant(id)),
             Value::Global(id) => {
-                let global = self.program.global(id);
-                if is_nameless(global) {
-                    self.content_key(global, depth - 1)
-                } else {
-                    self.global_key(global)
-                }
+                self.global_key(self.program.global(id), self.contents[id.index()])
             }
             Value::Function(id) => self.functions[id.index()],
             Value::Result(_) | Value::Argument(_) => 0,
@@ -280,7 +296,7 @@ impl<'p> Keys<'p> {
             Operation::Shuffle { mask } => hash(&(kind, mask)),
             Operation::LandingPad { cleanup } => hash(&(kind, cleanup)),
             Operation::Switch { cases, .. } => {
-                let values: Vec<u64> = cases.iter().map(|case| case.value).collect();
+                let values: Vec<u128> = cases.iter().map(|case| case.value).collect();
                 hash(&(kind, values))
             }
             _ => kind,

@@ -36,5 +36,6 @@ pub use change::{
 };
 pub use compare::compare;
 pub use csg::{ChangeSequences, Version};
+pub use keys::is_nameless;
 pub use kinship::own_functions;
 pub use source::Sources;
