@@ -9,6 +9,7 @@ mod pruning;
 mod room;
 mod settings;
 mod values;
+mod verdicts;
 mod writing;
 
 use room::*;
