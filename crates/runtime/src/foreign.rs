@@ -73,8 +73,8 @@ fn labelled(address: u64, steps: u32, words: &mut u32) -> Option<u32> {
         None => UNKNOWN,
     };
     if shadow::any(address, size) {
-        let cells = (address..address + size).map(shadow::get);
-        return cells.into_iter().find(|&cell| cell != 0);
+        let mut cells = (address..address + size).map(shadow::get);
+        return cells.find(|&cell| cell != 0);
     }
     if steps == 0 {
         return None;
