@@ -198,8 +198,14 @@ std::streambuf *adopt(std::streambuf *buffer)
     return functions_of(buffer) == ours + 2 ? buffer : nullptr;
 }
 
+// Programs that have streams of their own only, without <iostream>, leave the standard ones unmade: they are no objects
+// yet, and have no table of virtual functions.
+bool has_standard_streams() { return functions_of(&std::cin) != nullptr && functions_of(&std::clog) != nullptr; }
+
 void adopt_buffers()
 {
+    if (!has_standard_streams())
+        return;
     adopt(std::cin.rdbuf());
     printed_out = adopt(std::cout.rdbuf());
     printed_error = adopt(std::cerr.rdbuf());
@@ -258,6 +264,8 @@ extern "C" bool __model__ZNSt8ios_base15sync_with_stdioEb(bool together)
 {
     bool result = __real__ZNSt8ios_base15sync_with_stdioEb(together);
     adopt_buffers();
+    if (!has_standard_streams())
+        return result;
     for (std::ios *stream : {static_cast<std::ios *>(&std::cin), static_cast<std::ios *>(&std::cout),
                              static_cast<std::ios *>(&std::cerr), static_cast<std::ios *>(&std::clog)}) {
         std::streambuf *buffer = stream->rdbuf();

@@ -1,83 +1,79 @@
 //! Numbers that stand for constants and variables, comparable across versions: nameless ones go by what they hold.
 
 use changeling_program::{
-    Constant, ConstantId, Global, GlobalId, Linkage, Program, TypeId, Value, stable_name,
+    Constant, Global, GlobalId, Linkage, Program, Shape, TypeId, Value, stable_name,
 };
 
 use crate::keys::{Keys, Names, hash};
 
-/// Constants that hold constants are looked through so far, more than any program nests them: only to be sure that
-/// there is room on the stack.
-const DEPTH: u32 = 200;
+/// How long a chain of nameless constants that lead to each other is followed, if it does not end before.
+const LONGEST_CHAIN: u32 = 64;
 
 pub struct Contents<'a> {
     program: &'a Program,
     names: &'a Names,
     keys: &'a Keys<'a>,
-    /// What is known so far. What is being looked at counts as 0, which ends cycles.
-    constants: Vec<Option<u64>>,
-    globals: Vec<Option<u64>>,
+    /// Of nameless globals, what is in them.
+    nameless: Vec<u64>,
 }
 
 impl<'a> Contents<'a> {
     /// `keys` must know types, functions and labels.
     pub fn new(program: &'a Program, names: &'a Names, keys: &'a Keys<'a>) -> Contents<'a> {
-        Contents {
+        let mut contents = Contents {
             program,
             names,
             keys,
-            constants: vec![None; program.constants.len()],
-            globals: vec![None; program.globals.len()],
+            nameless: vec![0; program.globals.len()],
+        };
+        contents.look_into_nameless();
+        contents
+    }
+
+    /// Nameless constants lead to others, and these to further ones, perhaps back to where they came from: tables of tables of
+    /// texts. Each round looks one step further, until nothing new is seen.
+    fn look_into_nameless(&mut self) {
+        for _ in 0..LONGEST_CHAIN {
+            let globals = self.program.globals.iter();
+            let next = globals.map(|global| match is_nameless(global) {
+                true => {
+                    let content = global.initialiser.map(|value| self.value(value));
+                    hash(&("content", self.ty(global.ty), content))
+                }
+                false => 0,
+            });
+            let next: Vec<u64> = next.collect();
+            if next == self.nameless {
+                return;
+            }
+            self.nameless = next;
         }
     }
 
-    pub fn globals(&mut self) -> Vec<u64> {
-        let all = (0..self.globals.len()).map(GlobalId::new);
-        all.map(|id| self.global(id, DEPTH)).collect()
+    pub fn globals(&self) -> Vec<u64> {
+        let all = (0..self.program.globals.len()).map(GlobalId::new);
+        all.map(|id| self.global(id)).collect()
     }
 
-    pub fn constants(&mut self) -> Vec<u64> {
-        let all = (0..self.constants.len()).map(ConstantId::new);
-        all.map(|id| self.constant(id, DEPTH)).collect()
+    pub fn constants(&self) -> Vec<u64> {
+        let all = self.program.constants.iter();
+        all.map(|constant| self.constant(constant)).collect()
     }
 
     /// Literals and other nameless constants go by contents, the rest by name.
-    fn global(&mut self, id: GlobalId, depth: u32) -> u64 {
-        if let Some(known) = self.globals[id.index()] {
-            return known;
-        }
+    fn global(&self, id: GlobalId) -> u64 {
         let global = self.program.global(id);
-        let key = if is_nameless(global) {
-            if depth == 0 {
-                return 0;
-            }
-            self.globals[id.index()] = Some(0);
-            let content = global.initialiser.map(|value| self.value(value, depth - 1));
-            hash(&("content", self.ty(global.ty), content))
+        if is_nameless(global) {
+            self.nameless[id.index()]
         } else if let Some(name) = self.names.globals.get(&id) {
             hash(&("global", name))
         } else {
             let local = global.linkage == Linkage::Internal;
             hash(&("global", stable_name(&global.symbol, local)))
-        };
-        self.globals[id.index()] = Some(key);
-        key
+        }
     }
 
-    fn constant(&mut self, id: ConstantId, depth: u32) -> u64 {
-        if let Some(known) = self.constants[id.index()] {
-            return known;
-        }
-        if depth == 0 {
-            return 0;
-        }
-        self.constants[id.index()] = Some(0);
-        let key = self.constant_key(self.program.constant(id), depth - 1);
-        self.constants[id.index()] = Some(key);
-        key
-    }
-
-    fn constant_key(&mut self, constant: &Constant, depth: u32) -> u64 {
+    fn constant(&self, constant: &Constant) -> u64 {
         match constant {
             Constant::Integer { ty, bits } => hash(&("integer", self.ty(*ty), bits)),
             Constant::Float { ty, text } => hash(&("float", self.ty(*ty), text)),
@@ -87,36 +83,39 @@ impl<'a> Contents<'a> {
             Constant::Bytes { ty, bytes } => hash(&("bytes", self.ty(*ty), bytes)),
             Constant::Aggregate { elements, .. } if self.is_place(elements) => hash(&"place"),
             Constant::Aggregate { ty, elements } => {
-                let elements = self.values(elements, depth);
+                let elements = self.values(elements);
                 hash(&("aggregate", self.ty(*ty), elements))
             }
-            Constant::Offset { base, bytes } => hash(&("offset", self.value(*base, depth), bytes)),
+            Constant::Offset { base, bytes } => hash(&("offset", self.value(*base), bytes)),
             Constant::Expression {
                 ty,
                 operation,
                 operands,
             } => {
-                let operands = self.values(operands, depth);
+                let operands = self.values(operands);
                 hash(&("expression", self.ty(*ty), operation, operands))
             }
             Constant::BlockAddress { function, block } => {
                 let name = self.keys.labels.get(block);
                 hash(&("label", self.keys.function(*function), name))
             }
-            Constant::Opaque { ty, text } => hash(&("opaque", self.ty(*ty), without_numbers(text))),
+            Constant::Opaque { ty, text } => match self.program.ty(*ty).shape {
+                // Too wide to be kept as a number.
+                Shape::Integer { .. } => hash(&("opaque", self.ty(*ty), text)),
+                _ => hash(&("opaque", self.ty(*ty), without_numbers(text))),
+            },
         }
     }
 
-    fn values(&mut self, values: &[Value], depth: u32) -> Vec<u64> {
-        let all = values.iter();
-        all.map(|&value| self.value(value, depth)).collect()
+    fn values(&self, values: &[Value]) -> Vec<u64> {
+        values.iter().map(|&value| self.value(value)).collect()
     }
 
     /// Inside constants, where nothing is local.
-    fn value(&mut self, value: Value, depth: u32) -> u64 {
+    fn value(&self, value: Value) -> u64 {
         match value {
-            Value::Constant(id) => self.constant(id, depth),
-            Value::Global(id) => self.global(id, depth),
+            Value::Constant(id) => self.constant(self.program.constant(id)),
+            Value::Global(id) => self.global(id),
             Value::Function(id) => self.keys.function(id),
             Value::Result(_) | Value::Argument(_) => 0,
         }

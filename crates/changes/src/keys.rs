@@ -58,7 +58,7 @@ impl<'p> Keys<'p> {
                 None => hash(&("function", function_name(program, id))),
             })
             .collect();
-        let mut contents = Contents::new(program, names, &keys);
+        let contents = Contents::new(program, names, &keys);
         let (globals, constants) = (contents.globals(), contents.constants());
         (keys.globals, keys.constants) = (globals, constants);
         keys
@@ -179,7 +179,7 @@ impl<'p> Keys<'p> {
             Operation::Shuffle { mask } => hash(&(kind, mask)),
             Operation::LandingPad { cleanup } => hash(&(kind, cleanup)),
             Operation::Switch { cases, .. } => {
-                let values: Vec<u64> = cases.iter().map(|case| case.value).collect();
+                let values: Vec<u128> = cases.iter().map(|case| case.value).collect();
                 hash(&(kind, values))
             }
             _ => kind,

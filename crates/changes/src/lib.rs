@@ -36,6 +36,7 @@ pub use change::{
     SiteMap, Span, Subject,
 };
 pub use compare::compare;
+pub use contents::is_nameless;
 pub use csg::{ChangeSequences, Version};
 pub use kinship::own_functions;
 pub use source::Sources;

@@ -91,3 +91,35 @@ int main(int argc, char **argv) {
     let pair = Pair::new(base, &head);
     assert_eq!(places(&pair), [((6, 1), (6, 1))]);
 }
+
+/// However deep it lies: in a structure of an array of a structure, or behind literals that lead to others.
+#[test]
+fn what_lies_deep_in_a_variable_counts() {
+    let nested = "\
+struct entry { const char *name; int value; };
+struct group { struct entry entries[2]; int weight; };
+struct part { struct group groups[2]; int rank; };
+const struct part table[2] = {
+  {{{{{\"a\", 1}, {\"b\", 2}}, 5}, {{{\"c\", 13}, {\"d\", 4}}, 6}}, 7},
+  {{{{{\"e\", 1}, {\"f\", 2}}, 5}, {{{\"g\", 3}, {\"h\", 4}}, 18}}, 7}};
+int main(int argc, char **argv) {
+  return table[argc & 1].groups[argc & 1].entries[0].value;
+}
+";
+    for (from, to) in [("13", "14"), ("\"d\"", "\"D\""), ("18", "19")] {
+        let pair = Pair::new(nested, &nested.replace(from, to));
+        assert!(!pair.only().head.modified.is_empty(), "{from}");
+    }
+    let chained = "\
+struct link { const struct link *next; const char *name; };
+int show(const struct link *);
+int main(void) {
+  static const struct link table = {&(const struct link){&(const struct link){&(const struct link){
+      &(const struct link){&(const struct link){0, \"last\"}, \"e\"}, \"d\"}, \"c\"}, \"b\"}, \"a\"};
+  return show(&table);
+}
+int show(const struct link *link) { return link->next ? show(link->next) : link->name[0]; }
+";
+    let pair = Pair::new(chained, &chained.replace("last", "LAST"));
+    assert!(!pair.only().head.modified.is_empty());
+}

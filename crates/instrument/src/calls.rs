@@ -392,11 +392,11 @@ impl Pass<'_> {
         if quiet::ignores_memory(&name) {
             return;
         }
-        self.hand_over(call);
+        self.hand_over(call, quiet::follows_pointers(&name));
     }
 
-    /// Counts the labels of memory that code outside is given pointers to.
-    fn hand_over(&mut self, call: Value) {
+    /// Counts the labels of memory that code outside is given pointers to, and of what these lead to if it follows them.
+    fn hand_over(&mut self, call: Value, follows: bool) {
         self.cursor.before(call);
         for index in 0..call.argument_count() {
             let pointer = call.operand(index);
@@ -404,7 +404,8 @@ impl Pass<'_> {
                 continue;
             }
             let site = self.ir.constant(32, self.site(call) as u64);
-            let arguments = [self.cursor.as_int(pointer, 64), site];
+            let follows = self.ir.constant(32, follows.into());
+            let arguments = [self.cursor.as_int(pointer, 64), follows, site];
             let function = self
                 .generator
                 .runtime("__chg_rt_hand_over", false, &arguments);
@@ -426,7 +427,7 @@ impl Pass<'_> {
             self.concretize_parts(call, call.operand(index), LossReason::Unsupported);
         }
         self.flush(call);
-        self.hand_over(call);
+        self.hand_over(call, true);
     }
 }
 

@@ -2,7 +2,7 @@
 //! groups, labels through phi nodes.
 
 use crate::group::{Argument, Generator, Group, Label, Labels, Word};
-use crate::ir::{Block, Cursor, Ir, Opcode, Value};
+use crate::ir::{Block, Cursor, Ir, Opcode, Predicate, Value};
 use crate::leaves::{self, Leaf};
 use crate::sites::{Copies, Numbering};
 use crate::taint::Taint;
@@ -207,16 +207,7 @@ impl Pass<'_> {
             LLVMCall | LLVMInvoke => self.call(i),
             LLVMRet => self.send_result(i),
             LLVMBr => self.branch(i),
-            LLVMSwitch => {
-                let selector = i.operand(0);
-                let arguments = vec![
-                    Argument::Number(self.site(i)),
-                    Argument::Label(self.label(selector)),
-                    Argument::Word(Word::User(selector)),
-                ];
-                self.group.effect("__chg_rt_switch", arguments);
-                self.flush(i);
-            }
+            LLVMSwitch => self.switch(i),
             LLVMIndirectBr => {
                 self.concretize_parts(i, i.operand(0), LossReason::Target);
                 self.flush(i);
@@ -237,6 +228,33 @@ impl Pass<'_> {
                 Argument::Number(self.copies.call_of(i)),
             ];
             self.group.effect("__chg_rt_branch", arguments);
+        }
+        self.flush(i);
+    }
+
+    fn switch(&mut self, i: Value) {
+        let selector = i.operand(0);
+        if selector.ty().int_bits() <= 64 {
+            let arguments = vec![
+                Argument::Number(self.site(i)),
+                Argument::Label(self.label(selector)),
+                Argument::Word(Word::User(selector)),
+            ];
+            self.group.effect("__chg_rt_switch", arguments);
+        } else if self.label(selector) != Label::Zero {
+            // The event has room for 64 bits, and so has the table of cases: each case is a branch.
+            for (value, _) in i.switch_cases() {
+                self.cursor.before(i);
+                let equal = self.cursor.compare(Predicate::LLVMIntEQ, selector, value);
+                self.comparison(equal);
+                let arguments = vec![
+                    Argument::Number(self.site(i)),
+                    Argument::Label(self.label(equal)),
+                    Argument::Flag(Word::User(equal)),
+                    Argument::Number(self.copies.call_of(i)),
+                ];
+                self.group.effect("__chg_rt_branch", arguments);
+            }
         }
         self.flush(i);
     }

@@ -419,7 +419,10 @@ impl FunctionBuilder<'_> {
     pub fn switch(&mut self, selector: Value, cases: &[(u64, BlockId)], default: BlockId) {
         let cases = cases
             .iter()
-            .map(|&(value, target)| Case { value, target })
+            .map(|&(value, target)| Case {
+                value: value.into(),
+                target,
+            })
             .collect();
         self.terminate(Operation::Switch { cases, default }, vec![selector]);
     }

@@ -110,8 +110,8 @@ impl Operation {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Case {
-    /// Low 64 bits of the selector's value.
-    pub value: u64,
+    /// The selector's value.
+    pub value: u128,
     pub target: BlockId,
 }
 

@@ -25,6 +25,9 @@ pub struct Program {
     pub variables: Vec<Variable>,
     /// By ascending `before`.
     pub debug_values: Vec<DebugValue>,
+    /// Assembler outside of functions, as it is written: nothing else is known about it.
+    #[serde(default)]
+    pub assembler: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -292,7 +292,7 @@ fn switches_floats_and_wide_integers() {
            switch (argc) { case 1: return 4; case 2: d(1); return (int)w(2); case -7: return 9; default: return argc; }\n\
          }\n",
     );
-    let cases: Vec<Vec<u64>> = program
+    let cases: Vec<Vec<u128>> = program
         .instructions
         .iter()
         .filter_map(|instruction| match &instruction.operation {

@@ -279,6 +279,21 @@ fn stack() -> &'static mut Stack {
     unsafe { &mut *(&raw mut STACK) }
 }
 
+/// What is above it on the stack was there before the program's own frames.
+static mut STACK_END: u64 = 0;
+/// Further down is the stack of another thread.
+const STACK_ROOM: u64 = 1 << 26;
+
+pub fn begin_stack(end: u64) {
+    unsafe { STACK_END = end };
+}
+
+/// Whether an address is in a frame of the first thread that has not ended, so that there is something to be read.
+pub fn is_on_stack(address: u64) -> bool {
+    let (lowest, end) = (libc::stack_pointer(), unsafe { STACK_END });
+    (lowest..end.saturating_sub(8)).contains(&address) && end - lowest < STACK_ROOM
+}
+
 impl Stack {
     /// Forgets the frames that have ended, which are the last.
     fn leave(&mut self, has_ended: impl Fn(u64) -> bool) {

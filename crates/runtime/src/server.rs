@@ -183,7 +183,11 @@ unsafe fn set_arguments(argc: *mut c_int, argv: *mut *mut *mut c_char) {
     let input = inputs::input_header();
     let count = input.argument_count as usize;
     unsafe {
-        let table = memory((count + 2) * 8) as *mut *mut c_char;
+        crate::objects::begin_stack(argv as u64);
+        let size = (count + 2) * 8;
+        let table = memory(size) as *mut *mut c_char;
+        // Where it ends is known, so that what is in it can be followed.
+        crate::objects::add_labelled(table as u64, size as u64);
         *table = if input.program_name != 0 {
             copy(state::at(input.program_name))
         } else {

@@ -11,6 +11,7 @@ mod reaching;
 mod room;
 mod settings;
 mod values;
+mod verdicts;
 mod writing;
 
 use room::*;

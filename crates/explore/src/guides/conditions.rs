@@ -93,7 +93,7 @@ pub fn demands(program: &Program, branch: Site, side: usize) -> Vec<Demand> {
                 let own = cases
                     .iter()
                     .filter(|case| (case.target == target) == wanted);
-                own.map(|case| case.value).collect()
+                own.map(|case| case.value as u64).collect()
             };
             let test = if target == *default {
                 Test::NoneOf(values(false))

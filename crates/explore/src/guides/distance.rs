@@ -211,7 +211,7 @@ pub fn switch_sides(facts: &Facts<'_>) -> HashMap<(u32, u64), u32> {
         };
         for &(value, block) in &site.cases {
             let at = match value {
-                Some(value) => cases.iter().position(|case| case.value == value),
+                Some(value) => cases.iter().position(|case| case.value as u64 == value),
                 None => Some(cases.len()),
             };
             if let Some(at) = at {

@@ -66,7 +66,7 @@ impl Guided {
         }
         let at = Side::Head.index();
         let place = self.place(Side::Head, flip)?;
-        let outlook = self.tables.sides[at].horizon.outlook(place)?;
+        let outlook = self.tables.sides[at].horizon.outlook(place, flip.kind)?;
         if outlook.after {
             return None;
         }

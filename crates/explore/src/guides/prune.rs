@@ -16,6 +16,7 @@ use super::guided::Guided;
 use super::plan::Place;
 use crate::guide::{Flip, Rule};
 use crate::merge::Owner;
+use crate::path::TestKind;
 use crate::runner::Side;
 use crate::sameness::Sameness;
 use changeling_analysis::Reach;
@@ -32,6 +33,8 @@ pub struct Horizon {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Sides {
+    /// How a trace tells which one was taken.
+    kind: TestKind,
     /// A change can have run before.
     before: bool,
     after: Vec<Beyond>,
@@ -87,7 +90,13 @@ impl Horizon {
         for site in own.flat_map(|id| program.function(id).sites()) {
             let instruction = program.instruction(site);
             let before = reach.can_precede(graphs, site);
-            if instruction.decides() {
+            // Where an indirect jump goes is told bit by bit: the other side of a bit may be any of its targets.
+            let kind = match &instruction.operation {
+                Operation::Branch { .. } => Some(TestKind::Branch),
+                Operation::Switch { .. } => Some(TestKind::Switch),
+                _ => None,
+            };
+            if let Some(kind) = kind.filter(|_| instruction.decides()) {
                 let sides = 0..instruction.successors().len();
                 let hidden = hidden_before(site);
                 let after = sides.map(|side| {
@@ -100,7 +109,12 @@ impl Horizon {
                     }
                 });
                 let after = after.collect();
-                horizon.branches.insert(site.0, Sides { before, after });
+                let sides = Sides {
+                    kind,
+                    before,
+                    after,
+                };
+                horizon.branches.insert(site.0, sides);
             } else {
                 let after = reach.can_follow_site(program, graphs, site);
                 if !after {
@@ -119,14 +133,18 @@ impl Horizon {
         horizon
     }
 
-    /// `None` if nothing is known.
-    pub fn outlook(&self, place: Place) -> Option<Outlook> {
+    /// What follows a test of this kind. `None` if nothing is known.
+    pub fn outlook(&self, place: Place, kind: TestKind) -> Option<Outlook> {
         if place.caller != 0 {
             return self.places.get(&place.caller).copied();
         }
         let Some(sides) = self.branches.get(&place.site) else {
             return self.places.get(&place.site).copied();
         };
+        // The value that a switch selects by may have been decided bit by bit, too.
+        if sides.kind != kind {
+            return None;
+        }
         let beyond = sides.after.get(place.side? as usize)?;
         Some(Outlook {
             before: sides.before,
@@ -237,7 +255,9 @@ impl Guided {
                 }
                 place.caller = partner;
             }
-            let outlook = self.tables.sides[side.index()].horizon.outlook(place)?;
+            let outlook = self.tables.sides[side.index()]
+                .horizon
+                .outlook(place, flip.kind)?;
             if outlook.after {
                 return None;
             }

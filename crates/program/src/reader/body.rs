@@ -180,7 +180,7 @@ impl<'m> Reader<'m> {
         let cases = targets[1..].iter().enumerate().map(|(n, &target)| {
             let value = instruction.switch_case(n as u32 + 1);
             Case {
-                value: integer_bits(value).unwrap_or_default() as u64,
+                value: integer_bits(value).unwrap_or_default(),
                 target,
             }
         });

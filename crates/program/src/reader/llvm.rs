@@ -96,6 +96,17 @@ impl<'m> Source<'m> {
         )
     }
 
+    /// Assembler outside of functions.
+    pub fn assembler(&self) -> String {
+        let mut length = 0;
+        let text = unsafe { LLVMGetModuleInlineAsm(self.module, &mut length) };
+        if text.is_null() || length == 0 {
+            return String::new();
+        }
+        let bytes = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length) };
+        String::from_utf8_lossy(bytes).into_owned()
+    }
+
     pub fn size_of(&self, ty: Type<'m>) -> Option<u64> {
         let sized = unsafe { LLVMTypeIsSized(ty.0) } != 0;
         sized.then(|| unsafe { LLVMABISizeOfType(self.layout, ty.0) })

@@ -169,6 +169,7 @@ impl<'m> Reader<'m> {
 
     fn read(mut self, module: &Module<'_>) -> Program {
         self.program.name = module.get_name().to_string_lossy().into_owned();
+        self.program.assembler = self.source.assembler();
         // Numbers first, contents later: constants and calls point forwards.
         let functions: Vec<_> = self.source.functions().collect();
         let globals: Vec<_> = self.source.globals().collect();
