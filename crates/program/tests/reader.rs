@@ -300,7 +300,7 @@ fn switches_floats_and_wide_integers() {
             _ => None,
         })
         .collect();
-    assert_eq!(cases, [vec![1, 2, u64::from(-7i32 as u32)]]);
+    assert_eq!(cases, [vec![1, 2, u128::from(-7i32 as u32)]]);
     let wide = (1u128 << 100) - 1;
     assert!(
         program
