@@ -239,6 +239,13 @@ fn called_hunk(pair: &Pair<'_>, edit: Edit) -> Option<HunkId> {
     let Edit::Modified(left, right) = edit else {
         return None;
     };
+    // What is given by default is the same for all calls: a function that merely moved has lines of its own, too.
+    let fixed = |value: &Value| !matches!(value, Value::Result(_) | Value::Argument(_));
+    let [given, now] = [(pair.base, left), (pair.head, right)]
+        .map(|(program, site)| program.instruction(site).operands.iter().map(fixed));
+    if !given.zip(now).any(|(base, head)| base && head) {
+        return None;
+    }
     let at = |which: Which, site: Site| {
         let program = pair.side(which).0;
         let Callee::Direct(callee) = program.instruction(site).call()?.callee else {

@@ -150,6 +150,7 @@ pub fn is_nameless(global: &Global) -> bool {
     let name = &global.symbol;
     let made_up = [
         ".str",
+        ".compoundliteral",
         ".L",
         "alloc_",
         "vtable.",

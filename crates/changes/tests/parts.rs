@@ -113,11 +113,9 @@ int main(int argc, char **argv) {
     let chained = "\
 struct link { const struct link *next; const char *name; };
 int show(const struct link *);
-int main(void) {
-  static const struct link table = {&(const struct link){&(const struct link){&(const struct link){
-      &(const struct link){&(const struct link){0, \"last\"}, \"e\"}, \"d\"}, \"c\"}, \"b\"}, \"a\"};
-  return show(&table);
-}
+static const struct link table = {&(const struct link){&(const struct link){&(const struct link){
+    &(const struct link){&(const struct link){0, \"last\"}, \"e\"}, \"d\"}, \"c\"}, \"b\"}, \"a\"};
+int main(void) { return show(&table); }
 int show(const struct link *link) { return link->next ? show(link->next) : link->name[0]; }
 ";
     let pair = Pair::new(chained, &chained.replace("last", "LAST"));

@@ -87,7 +87,7 @@ int main(void) {
 "#;
     room.write("old.c", text.replace("LARGE", r#""large""#));
     room.write("new.c", text.replace("LARGE", r#""huge""#));
-    room.write("seed", "\u{1}\u{1}".to_owned());
+    room.write("seed", "\u{1}\u{1}");
     let said = room.changeling(&[
         "run", "old.c", "new.c", "--stdin", "2", "--seed", "seed", "--guide", "none", "--jobs", "1",
     ]);
