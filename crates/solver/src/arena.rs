@@ -63,6 +63,8 @@ pub struct Arena {
     interned: FxHashMap<Term, Expr>,
     facts: Vec<Facts>,
     sets: Vec<SetId>,
+    /// Which expressions have a read of a table in them.
+    reads: Vec<bool>,
     wide: Vec<Value>,
     wide_index: FxHashMap<Value, u64>,
     pub(crate) tables: Vec<Table>,
@@ -88,6 +90,7 @@ impl Arena {
             interned: FxHashMap::default(),
             facts: Vec::new(),
             sets: Vec::new(),
+            reads: Vec::new(),
             wide: Vec::new(),
             wide_index: FxHashMap::default(),
             tables: Vec::new(),
@@ -166,6 +169,11 @@ impl Arena {
         self.variables.set(self.sets[e.index()])
     }
 
+    /// Whether what stands in a table at an unknown place is a part of an expression.
+    pub(crate) fn reads(&self, e: Expr) -> bool {
+        self.reads[e.index()]
+    }
+
     /// A constant of at most 64 bits.
     pub(crate) fn small(&self, e: Expr) -> Option<u64> {
         let term = self.term(e);
@@ -227,10 +235,14 @@ impl Arena {
         }
         let facts = Facts::of(self, &term);
         let set = self.set_of(&term);
+        let (operands, count) = term.operands();
+        let parts = &operands[..count];
+        let reads = term.op == Op::Read || parts.iter().any(|&part| self.reads(part));
         let e = Expr(u32::try_from(self.terms.len()).expect("fewer than 2^32 expressions"));
         self.terms.push(term);
         self.facts.push(facts);
         self.sets.push(set);
+        self.reads.push(reads);
         self.interned.insert(term, e);
         e
     }

@@ -31,7 +31,8 @@ impl Reads {
         let mut seen = FxHashSet::default();
         let mut todo = vec![e];
         while let Some(next) = todo.pop() {
-            if seen.len() >= MOST_EXPRESSIONS || !seen.insert(next) {
+            // Most expressions have none.
+            if !arena.reads(next) || seen.len() >= MOST_EXPRESSIONS || !seen.insert(next) {
                 continue;
             }
             let term = *arena.term(next);
@@ -75,4 +76,40 @@ fn places_of(arena: &mut Arena, read: Expr) -> Vec<(u64, Expr)> {
     places
         .map(|at| (at, arena.read_at(table, at, size)))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What has no read in it is not walked through, however much it is: the read beside it is found.
+    #[test]
+    fn reads_are_found_beside_large_expressions_without_one() {
+        let mut arena = Arena::new();
+        let byte = |arena: &mut Arena, offset| {
+            let byte = arena.input(0, offset);
+            arena.zext(byte, 64).unwrap()
+        };
+        let three = arena.constant(64, 3).unwrap();
+        let mut large = byte(&mut arena, 0);
+        for offset in 1..=MOST_EXPRESSIONS as u32 {
+            let other = byte(&mut arena, offset % 100);
+            let product = arena.binary(Op::Mul, large, three).unwrap();
+            large = arena.binary(Op::Xor, product, other).unwrap();
+        }
+        assert!(!arena.reads(large));
+        let index = byte(&mut arena, 0);
+        let index = arena.binary(Op::And, index, three).unwrap();
+        let table = arena.add_table(&[5, 7, 11, 13], None).unwrap();
+        let read = arena.read(table, index, 8).unwrap();
+        let wide = arena.zext(read, 64).unwrap();
+        for (a, b) in [(large, wide), (wide, large)] {
+            let sum = arena.binary(Op::Sub, a, b).unwrap();
+            assert!(arena.reads(sum));
+            let mut reads = Reads::default();
+            reads.look(&mut arena, sum);
+            let found = reads.number(read, 2).expect("a place of the table");
+            assert_eq!(arena.small(found), Some(11));
+        }
+    }
 }
