@@ -1,11 +1,13 @@
 //! Who calls whom.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use changeling_program::{Call, Callee, FunctionId, Operation, Program, Site};
 
+use crate::graphs::Graphs;
 use crate::library::{self, Leaving};
-use crate::pointers::Pointers;
+use crate::pointers::{Pointers, address_taken};
+use crate::reach;
 
 /// The call graph, and how calls can fail to come back.
 pub struct Calls {
@@ -77,6 +79,8 @@ impl Calls {
         let own = program.definitions();
         let replacing = own.filter(|&id| library::replaces(&program.function(id).symbol));
         calls.loose.extend(replacing);
+        calls.loose.extend(&program.exported);
+        calls.loose.extend(named_elsewhere(program));
         calls
     }
 
@@ -152,6 +156,27 @@ impl Calls {
         exits
     }
 
+    /// Functions that are entered from nowhere in the program: where it starts, what the loader runs, what code outside may
+    /// know of, and if a call goes nobody knows where, all whose address is taken.
+    pub fn roots(&self, program: &Program) -> Vec<FunctionId> {
+        let mut roots = Graphs::starts(program);
+        // Without a known start everything may be one.
+        if roots.is_empty() {
+            roots = program.definitions().collect();
+        }
+        roots.extend(reach::run_by_loader(program));
+        roots.extend(&self.loose);
+        if !self.unresolved.is_empty() {
+            roots.extend(address_taken(program));
+        }
+        roots
+    }
+
+    /// Functions that can run at all. Of all others it is certain that they never do.
+    pub fn live(&self, program: &Program) -> Vec<bool> {
+        self.reachable(program, &self.roots(program))
+    }
+
     /// Functions that can run when the program starts at these.
     pub fn reachable(&self, program: &Program, starts: &[FunctionId]) -> Vec<bool> {
         let mut live = vec![false; program.functions.len()];
@@ -204,4 +229,30 @@ impl Calls {
             }
         }
     }
+}
+
+/// Functions that are kept for somebody who is not part of the code (`used`), or whose name is in assembler.
+fn named_elsewhere(program: &Program) -> BTreeSet<FunctionId> {
+    let kept = ["llvm.used", "llvm.compiler.used"];
+    let mut found: BTreeSet<FunctionId> = kept
+        .iter()
+        .flat_map(|list| reach::listed(program, list))
+        .collect();
+    let inline = program.instructions.iter().filter_map(|instruction| {
+        match &instruction.call()?.callee {
+            // The code is the first text; the second one tells of registers.
+            Callee::Assembly(text) => text.split('"').nth(1),
+            _ => None,
+        }
+    });
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "_$.".contains(c);
+    let texts = inline.chain([program.assembler.as_str()]);
+    let words: HashSet<&str> = texts.flat_map(|text| text.split(|c| !is_part(c))).collect();
+    let symbol = |id: &FunctionId| program.function(*id).symbol.as_str();
+    found.extend(
+        program
+            .definitions()
+            .filter(|id| words.contains(symbol(id))),
+    );
+    found
 }

@@ -51,21 +51,6 @@ impl Passage {
     fn find_live(&self, program: &Program, graphs: &Graphs) -> Vec<bool> {
         let flow = &graphs.flow;
         let mut live = vec![false; flow.segments.len()];
-        let starts = Graphs::starts(program);
-        // Without a known start everything may be one; handlers run on their own.
-        let starts: Vec<FunctionId> = if starts.is_empty() {
-            program.definitions().collect()
-        } else {
-            starts
-        };
-        let loose = graphs.calls.loose.iter().copied();
-        let apart = crate::reach::run_by_loader(program);
-        let unresolved = !graphs.calls.unresolved.is_empty();
-        let taken = if unresolved {
-            crate::pointers::address_taken(program)
-        } else {
-            Vec::new()
-        };
         let mut work: Vec<SegmentId> = Vec::new();
         let begin = |function: FunctionId, live: &mut Vec<bool>, work: &mut Vec<SegmentId>| {
             let own = flow.function(function);
@@ -73,7 +58,7 @@ impl Passage {
                 work.push(own.first);
             }
         };
-        for function in starts.into_iter().chain(loose).chain(apart).chain(taken) {
+        for function in graphs.calls.roots(program) {
             begin(function, &mut live, &mut work);
         }
         while let Some(segment) = work.pop() {

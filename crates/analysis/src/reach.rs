@@ -343,28 +343,30 @@ pub fn constructors(program: &Program) -> Vec<FunctionId> {
     listed(program, "llvm.global_ctors")
 }
 
-/// Functions that the loader runs, before `main` or after it: those in the compiler's lists, and those whose address the source
-/// has put among theirs by itself.
-pub fn run_by_loader(program: &Program) -> Vec<FunctionId> {
-    let is_list = |section: &String| {
-        let lists = [
-            ".preinit_array",
-            ".init_array",
-            ".fini_array",
-            ".ctors",
-            ".dtors",
-        ];
-        lists.iter().any(|list| section.starts_with(list))
-    };
-    let globals = program.globals.iter();
-    let lists = globals.filter(|global| global.section.as_ref().is_some_and(is_list));
-    let mut found: Vec<FunctionId> = lists.flat_map(|list| named_in(program, list)).collect();
+/// Functions that the loader runs before `main`: those in the compiler's list, and those whose address the source has put
+/// among them by itself.
+pub fn run_before_main(program: &Program) -> Vec<FunctionId> {
+    let mut found = in_sections(program, &[".preinit_array", ".init_array", ".ctors"]);
     found.extend(constructors(program));
+    found
+}
+
+/// The same, and those that it runs after `main`.
+pub fn run_by_loader(program: &Program) -> Vec<FunctionId> {
+    let mut found = run_before_main(program);
+    found.extend(in_sections(program, &[".fini_array", ".dtors"]));
     found.extend(listed(program, "llvm.global_dtors"));
     found
 }
 
-fn listed(program: &Program, name: &str) -> Vec<FunctionId> {
+fn in_sections(program: &Program, names: &[&str]) -> Vec<FunctionId> {
+    let is_one = |section: &String| names.iter().any(|name| section.starts_with(name));
+    let globals = program.globals.iter();
+    let lists = globals.filter(|global| global.section.as_ref().is_some_and(is_one));
+    lists.flat_map(|list| named_in(program, list)).collect()
+}
+
+pub(crate) fn listed(program: &Program, name: &str) -> Vec<FunctionId> {
     let list = program.globals.iter().find(|global| global.symbol == name);
     list.map_or_else(Vec::new, |list| named_in(program, list))
 }

@@ -217,6 +217,9 @@ fn code_outside_calls_what_it_knows_of() {
         Given(&'static str),
         Inside(&'static str),
         Variable,
+        Used,
+        Exported,
+        Assembler,
     }
     let always = |known: Known| {
         let mut b = Builder::new();
@@ -229,10 +232,12 @@ fn code_outside_calls_what_it_knows_of() {
         };
         let list = match known {
             Known::Constructor => "llvm.global_ctors",
+            Known::Used => "llvm.compiler.used",
             _ => "list",
         };
         let address = Value::Function(own);
-        let contents = matches!(known, Known::Constructor | Known::Section).then_some(address);
+        let listed = [Known::Constructor, Known::Section, Known::Used].contains(&known);
+        let contents = listed.then_some(address);
         let list = b.global(list, 8, contents);
         let mut f = b.define(own, 1);
         f.start(0);
@@ -271,11 +276,19 @@ fn code_outside_calls_what_it_knows_of() {
             // It belongs to a library.
             list.initialiser = None;
         }
+        if known == Known::Exported {
+            program.exported = vec![own];
+        }
+        if known == Known::Assembler {
+            program.assembler = ".globl other\nother: call own\nret\n".into();
+        }
         let graphs = Graphs::new(&program);
         let target = changed.site().expect("a site");
         let reach = changeling_analysis::Reach::new(&program, &graphs, &[target]);
         let follows = reach.can_follow(&program, &graphs, decision, 0);
         assert_eq!(follows, reach.can_precede(&graphs, decision));
+        // Only of what nobody can call it is said that it never runs.
+        assert_eq!(follows, graphs.calls.live(&program)[own.index()]);
         follows
     };
     assert!(!always(Known::Nowhere));
@@ -284,6 +297,9 @@ fn code_outside_calls_what_it_knows_of() {
         Known::Constructor,
         Known::Section,
         Known::Variable,
+        Known::Used,
+        Known::Exported,
+        Known::Assembler,
         Known::Given("library_function"),
         Known::Inside("library_function"),
         Known::Given("qsort"),

@@ -154,6 +154,7 @@ fn the_running_example() {
             .map(|n| lines[n as usize])
             .collect::<Vec<_>>()
     };
+    assert_eq!(influence(7), [1, 5, 7], "and on itself");
     assert_eq!(influence(8), [1, 5, 7]);
     assert_eq!(influence(10), [1, 5, 7]);
     for line in [2, 3, 4, 6, 9, 13] {
@@ -238,6 +239,55 @@ fn the_running_example() {
     let deciders = &edge.expect("an edge").deciders;
     let branch = *at_line(&program, 3).last().expect("a branch");
     assert!(deciders.contains(&(branch, 0)), "{deciders:?}");
+}
+
+/// Without the first change all others lie in one loop: by the published rule, where nothing leads to is where one
+/// starts, there is no start.
+#[test]
+fn changes_in_a_loop_have_a_start() {
+    let program = running_example();
+    let graphs = Graphs::new(&program);
+    let lines = [5, 7];
+    let found = interactions(&program, &graphs, &lines);
+    let at_8 = at_line(&program, 8);
+    let meets =
+        |meeting: &&changeling_analysis::interactions::Meeting| at_8.contains(&meeting.site);
+    assert_eq!(
+        found.meetings.iter().filter(meets).count(),
+        found.meetings.len()
+    );
+    let mut points = Vec::new();
+    for (number, line) in (0..).zip(lines) {
+        points.extend(at_line(&program, line).into_iter().map(|site| Point {
+            site,
+            kind: MarkKind::Changed,
+            changes: vec![number],
+        }));
+    }
+    points.extend(found.meetings.iter().map(|meeting| Point {
+        site: meeting.site,
+        kind: MarkKind::Meeting,
+        changes: meeting.changes.clone(),
+    }));
+    let sequences = Sequences::new(&program, &graphs, &points);
+    let edges = by_line(&program, &sequences, &plain(&sequences));
+    let expected = [
+        (0, 5),
+        (0, 7),
+        (0, 99),
+        (5, 5),
+        (5, 7),
+        (5, 99),
+        (7, 8),
+        (8, 5),
+        (8, 7),
+        (8, 99),
+    ];
+    assert_eq!(edges, expected);
+    let literal = by_line(&program, &sequences, &sequences.literal());
+    for line in lines {
+        assert!(literal.iter().any(|(from, to)| *from != 0 && *to == line));
+    }
 }
 
 #[test]

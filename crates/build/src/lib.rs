@@ -13,6 +13,7 @@ mod digest;
 mod directory;
 mod error;
 mod executable;
+mod exports;
 mod fatal;
 mod files;
 mod harness;
@@ -29,6 +30,7 @@ mod tree;
 mod version;
 
 pub use error::BuildError;
+pub use exports::{BY_NAME, Exports};
 pub use fatal::llvm_ends_with;
 pub use version::{
     BUILT_FORMAT, BuildOptions, Built, Language, MissingObject, Source, Variant, VariantBinary,

@@ -3,6 +3,7 @@
 //! A subcommand is one file in `commands/`: its arguments (`Arguments`) and a
 //! function `run` that gives an exit code or a [`Failure`].
 
+mod arrival;
 mod check;
 mod commands;
 mod comparison;

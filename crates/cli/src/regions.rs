@@ -2,10 +2,11 @@
 //! blocks that runs execute.
 
 use crate::runner::{Occasion, Watcher};
-use crate::version::Version;
+use crate::version::{Version, read_program};
 use changeling_build::Built;
 use changeling_changes::{Change, ChangeSet, Lines, Sources, compare};
-use changeling_program::{FileId, Operation, Program, Site, read};
+use changeling_explore::runner::{TraceView, TracedRun};
+use changeling_program::{FileId, Operation, Program, Site};
 use changeling_report::results::{self, LineRange, Side, SourceFile};
 use changeling_trace::input::Input;
 use changeling_trace::sites::SiteTable;
@@ -49,7 +50,7 @@ impl Compared {
 
     fn new(built: [&Built; 2]) -> Result<Compared, Unknown> {
         let program = |built: &Built| {
-            let read = read(&built.bitcode);
+            let read = read_program(built);
             read.map_err(|error| Unknown::Failed(error.to_string()))
         };
         let [base, head] = [program(built[0])?, program(built[1])?];
@@ -263,12 +264,11 @@ impl Watcher for Regions {
         seen.entered.get(&key(input)).cloned().unwrap_or_default()
     }
 
-    fn ran(&self, input: &Input, coverage: [&[u8]; 2], occasion: Occasion) {
+    fn ran(&self, input: &Input, runs: &[TracedRun<'_>; 2], occasion: Occasion) {
         if self.blocks.is_empty() {
             return;
         }
-        let executed =
-            |side: usize, block: &usize| coverage[side].get(*block).is_some_and(|byte| *byte != 0);
+        let executed = |side: usize, block: &usize| is_covered(&runs[side].trace, *block);
         let entered: Vec<u32> = (0u32..)
             .zip(&self.blocks)
             .filter(|(_, sides)| {
@@ -286,6 +286,11 @@ impl Watcher for Regions {
             seen.entered.insert(key(input), entered);
         }
     }
+}
+
+/// Whether a block has begun.
+pub fn is_covered(trace: &TraceView<'_>, block: usize) -> bool {
+    trace.coverage.get(block).is_some_and(|byte| *byte != 0)
 }
 
 fn key(input: &Input) -> Vec<Vec<u8>> {
@@ -306,7 +311,7 @@ fn doing(program: &Program, sites: &[Site]) -> Vec<Site> {
 }
 
 /// Numbers of the coverage bytes of the blocks that hold these sites.
-fn blocks_of(table: &SiteTable, sites: &[Site]) -> Vec<usize> {
+pub fn blocks_of(table: &SiteTable, sites: &[Site]) -> Vec<usize> {
     let mut starts: Vec<(u32, usize)> = table
         .blocks
         .iter()

@@ -156,7 +156,7 @@ pub fn side_name(side: Side) -> &'static str {
 
 /// Is told of every run of the pair: which blocks it executed.
 pub trait Watcher: Send + Sync {
-    fn ran(&self, input: &Input, coverage: [&[u8]; 2], occasion: Occasion);
+    fn ran(&self, input: &Input, runs: &[TracedRun<'_>; 2], occasion: Occasion);
 
     /// Numbers of the changes that an input entered, if that was remembered.
     fn entered(&self, _input: &Input) -> Vec<u32> {
@@ -231,8 +231,7 @@ impl Runner {
         for (run, branches) in runs.iter_mut().zip(counts) {
             run.trace.branches = branches;
         }
-        let coverage = [runs[0].trace.coverage, runs[1].trace.coverage];
-        self.watcher.ran(input, coverage, occasion);
+        self.watcher.ran(input, &runs, occasion);
         Ok(runs)
     }
 

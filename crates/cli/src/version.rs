@@ -2,8 +2,10 @@
 
 use crate::exit::Code;
 use crate::failure::Failure;
-use changeling_build::{BuildError, BuildOptions, Built, Source, build};
+use changeling_analysis::Graphs;
+use changeling_build::{BY_NAME, BuildError, BuildOptions, Built, Exports, Source, build};
 use changeling_instrument::{InstrumentError, Probe, instrument};
+use changeling_program::{Function, FunctionId, Linkage, Program, ReadError, read};
 use changeling_trace::sites::{self, SiteTable};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -53,6 +55,26 @@ impl Version {
             sites,
         })
     }
+}
+
+/// The program of a version, with what its binary shows to others.
+pub fn read_program(built: &Built) -> Result<Program, ReadError> {
+    let mut program = read(&built.bitcode)?;
+    let exports = built.exports();
+    let starts = Graphs::starts(&program);
+    let by_name = |function: &Function| BY_NAME.contains(&function.symbol.as_str());
+    let asks_by_name = program.functions.iter().any(by_name);
+    let is_exported = |id: &FunctionId| {
+        let function = program.function(*id);
+        let named = match &exports {
+            Exports::All => true,
+            Exports::Named(names) => names.contains(&function.symbol),
+            Exports::ByName => asks_by_name,
+        };
+        named && function.linkage != Linkage::Internal && !starts.contains(id)
+    };
+    program.exported = program.definitions().filter(is_exported).collect();
+    Ok(program)
 }
 
 /// The file with the sizes of the others.

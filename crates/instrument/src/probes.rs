@@ -17,6 +17,11 @@ pub struct Probe {
     pub code: u32,
 }
 
+impl Probe {
+    /// No operand: only that the instruction is come to.
+    pub const NOTHING: u32 = u32::MAX;
+}
+
 /// Part of the tracer; see the glue.
 const PROBE: &str = "__chg_probe";
 
@@ -41,7 +46,10 @@ pub fn place(ir: Ir, functions: &[Value], probes: &[Probe]) {
             .flatten()
         {
             cursor.before(instruction);
-            let value = cursor.as_int(instruction.operand(probe.operand), 64);
+            let value = match probe.operand {
+                Probe::NOTHING => ir.constant(64, 0),
+                operand => cursor.as_int(instruction.operand(operand), 64),
+            };
             cursor.call(function, &[ir.constant(32, probe.code.into()), value]);
         }
     }

@@ -28,6 +28,9 @@ pub struct Program {
     /// Assembler outside of functions, as it is written: nothing else is known about it.
     #[serde(default)]
     pub assembler: String,
+    /// Functions that code outside of the program can call by their names: what is linked tells, not the code.
+    #[serde(default)]
+    pub exported: Vec<FunctionId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,17 +1,19 @@
 //! `changeling reach`: an input that executes a line or a function.
 
 use super::run::load_seeds;
+use crate::arrival::Arrival;
 use crate::exit::Code;
 use crate::failure::Failure;
 use crate::functions::find;
 use crate::inputs::InputOptions;
 use crate::progress::Mode;
-use crate::regions::source_name;
+use crate::regions::{is_covered, source_name};
 use crate::runner::{Occasion, Pair, Runner, Watcher};
 use crate::settings::{SearchOptions, Settings, usage};
 use crate::source::SourceOptions;
-use crate::version::Version;
-use changeling_analysis::Graphs;
+use crate::version::{Version, read_program};
+use changeling_analysis::reach::run_before_main;
+use changeling_analysis::{Graphs, Passage};
 use changeling_build::{BuildOptions, Source};
 use changeling_changes::{ChangeSet, Sources, compare};
 use changeling_exec::Limits;
@@ -19,6 +21,7 @@ use changeling_explore::budget::{Cancel, Stopped};
 use changeling_explore::guides::{Log, Survey, survey};
 use changeling_explore::normalise::Normaliser;
 use changeling_explore::outcome::Silence;
+use changeling_explore::runner::TracedRun;
 use changeling_explore::search::{Search, Subject};
 use changeling_program::{FileId, Program, Site};
 use changeling_report::results::InputView;
@@ -52,31 +55,39 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
     let settings = Settings::resolve(options, arguments.input.clone(), arguments.source.clone())?;
     let source = settings.source.source(&arguments.paths);
     let mut build = settings.source.build_options();
-    let mut prepared = prepare(&source, &build)?;
-    let mut sites = target_sites(&prepared.1, &arguments.target);
+    let mut program = program_of(&source, &build)?;
+    let mut sites = target_sites(&program, &arguments.target);
     let line = line_target(&arguments.target);
     let is_line = line.is_some_and(|(file, line)| !file.is_empty() && !line.is_empty());
     if sites.is_err() && is_line {
         // Lines that merely lead on with a constant have no code of their own, but for those who ask.
         build.cache = build.cache.join("lines");
         build.keep_lines = true;
-        prepared = prepare(&source, &build)?;
-        sites = target_sites(&prepared.1, &arguments.target);
+        program = program_of(&source, &build)?;
+        sites = target_sites(&program, &arguments.target);
     }
-    let ((versions, program), sites) = (prepared, sites?);
-    let graphs = Graphs::new(&program);
-    let live = graphs.calls.reachable(&program, &Graphs::starts(&program));
-    let called = |site: &Site| live[program.function_of(*site).index()];
-    if !sites.iter().any(called) {
-        let function = &program.function(program.function_of(sites[0])).name;
-        println!("not reached: {function} is never called, so no input can execute it");
+    let sites = sites?;
+    let prospect = Prospect::new(&program, &sites);
+    if let Prospect::Never(reason) = &prospect {
+        println!("not reached: {reason}, so no input can execute it");
         return Ok(NOT_REACHED);
     }
-    drop(graphs);
+    let arrival = Arrival::new(&program, &sites);
+    let version = || {
+        let built = changeling_build::build(&source, &build)?;
+        Version::trace(built, &build, &arrival.probes())
+    };
+    let versions = [version()?, version()?];
     let shape = settings.input.shape(versions[1].built.harness)?;
     let (inputs, warnings) = load_seeds(&settings, &shape)?;
     for warning in warnings {
         eprintln!("warning: {warning}");
+    }
+    if let Prospect::Always(reason) = &prospect {
+        let input = inputs.first().unwrap_or(&shape);
+        save(&folder, input)?;
+        println!("reached by every input, {reason}: {}", folder.display());
+        return Ok(Code::OK);
     }
     // One version is compared with itself: nothing has changed, and only the aim counts.
     let changes: ChangeSet = compare(&program, &program, &Sources::default());
@@ -96,7 +107,7 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
     let log = surveyed.guide.log();
     let cancel = Cancel::default();
     let goal = Arc::new(Goal {
-        blocks: surveyed.aimed.clone(),
+        blocks: arrival.blocks(&versions[1].sites),
         cancel: cancel.clone(),
         found: Mutex::default(),
     });
@@ -139,6 +150,9 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
     let found = goal.found.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(input) = &*found else {
         let reason = match outcome.stopped {
+            Stopped::Exhausted if prospect == Prospect::Untold => {
+                "it may run before `main`, of which no trace tells".to_owned()
+            }
             Stopped::Exhausted if outcome.gaps.is_empty() => {
                 "no input up to the bound executes it".to_owned()
             }
@@ -164,19 +178,16 @@ const NOT_REACHED: Code = Code(1);
 
 /// Ends the search when one of the blocks runs.
 struct Goal {
-    blocks: Vec<u32>,
+    blocks: Vec<usize>,
     cancel: Cancel,
     found: Mutex<Option<Input>>,
 }
 
 impl Watcher for Goal {
-    fn ran(&self, input: &Input, coverage: [&[u8]; 2], _: Occasion) {
-        let ran = |block: &u32| {
-            coverage[1]
-                .get(*block as usize)
-                .is_some_and(|byte| *byte != 0)
-        };
-        if self.blocks.iter().any(ran) {
+    fn ran(&self, input: &Input, runs: &[TracedRun<'_>; 2], _: Occasion) {
+        let trace = &runs[1].trace;
+        let ran = |block: &usize| is_covered(trace, *block);
+        if self.blocks.iter().any(ran) || Arrival::is_told(trace) {
             let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
             found.get_or_insert_with(|| input.clone());
             self.cancel.cancel();
@@ -208,13 +219,47 @@ fn save(folder: &Path, input: &Input) -> Result<(), Failure> {
     Ok(())
 }
 
-/// One version in the place of both, and its program.
-fn prepare(source: &Source, build: &BuildOptions) -> Result<([Version; 2], Program), Failure> {
-    let version = || Version::prepare(source, build);
-    let versions = [version()?, version()?];
-    let program = changeling_program::read(&versions[1].built.bitcode)
-        .map_err(|error| usage(&error.to_string()))?;
-    Ok((versions, program))
+/// What can be said of code before anything is tried.
+#[derive(Debug, PartialEq, Eq)]
+enum Prospect {
+    Open,
+    /// It may run before `main`, where nothing is traced, or after that.
+    Untold,
+    Never(String),
+    Always(String),
+}
+
+impl Prospect {
+    fn new(program: &Program, sites: &[Site]) -> Prospect {
+        let graphs = Graphs::new(program);
+        let live = graphs.calls.live(program);
+        let passage = Passage::new(program, &graphs);
+        let of = |site: &Site| program.function_of(*site);
+        let name = |site: &Site| &program.function(of(site)).name;
+        if !sites.iter().any(|site| live[of(site).index()]) {
+            let function = name(&sites[0]);
+            return Prospect::Never(format!("{function} is never called"));
+        }
+        if !sites.iter().any(|site| passage.is_live(&graphs, *site)) {
+            return Prospect::Never("no way leads there".into());
+        }
+        let before = run_before_main(program);
+        let first = |site: &&Site| program.function(of(site)).first_site == **site;
+        let early = sites.iter().filter(|site| before.contains(&of(site)));
+        if let Some(site) = early.clone().find(first) {
+            return Prospect::Always(format!("because {} runs before `main`", name(site)));
+        }
+        let early = graphs.calls.reachable(program, &before);
+        match sites.iter().any(|site| early[of(site).index()]) {
+            true => Prospect::Untold,
+            false => Prospect::Open,
+        }
+    }
+}
+
+fn program_of(source: &Source, options: &BuildOptions) -> Result<Program, Failure> {
+    let built = changeling_build::build(source, options)?;
+    read_program(&built).map_err(|error| usage(&error.to_string()))
 }
 
 /// The instructions of a line, or the first ones of a function.

@@ -149,7 +149,7 @@ fn look_at(survey: &Survey<'_>, programs: [&Program; 2], whole: bool) -> Result<
         let at = side.index();
         let program = programs[at];
         let (graphs, facts) = (&graphs[at], &facts[at]);
-        let live = graphs.calls.reachable(program, &Graphs::starts(program));
+        let live = graphs.calls.live(program);
         let mut planner = Planner::new(facts, survey.choice.has(Part::Subgoals));
         let wanted = parts.aims() || parts.has(Part::Sequences);
         for change in survey.changes.changes.iter().filter(|_| wanted) {
