@@ -4,6 +4,7 @@
 use super::definitions::Spot;
 use super::facts::Facts;
 use super::plan::Distances;
+use super::users::of_results;
 use changeling_analysis::control::ControlSearch;
 use changeling_analysis::{Control, SegmentId};
 use changeling_program::{FunctionId, Operation, Site};
@@ -18,7 +19,7 @@ pub struct Surveyor<'a, 'p> {
 
 impl<'a, 'p> Surveyor<'a, 'p> {
     pub fn new(facts: &'a Facts<'p>) -> Surveyor<'a, 'p> {
-        let users = facts.users();
+        let users = of_results(facts.program);
         let calls = facts.outside_calls().into_iter();
         let calls = calls.map(|site| (site, facts.branches_behind(&users, site)));
         Surveyor {

@@ -193,19 +193,6 @@ impl<'p> Facts<'p> {
         }
         branches
     }
-
-    /// Who uses the result of whom.
-    pub fn users(&self) -> HashMap<Site, Vec<Site>> {
-        let mut users: HashMap<Site, Vec<Site>> = HashMap::new();
-        for site in self.program.sites() {
-            for value in self.program.instruction(site).uses() {
-                if let Value::Result(used) = value {
-                    users.entry(used).or_default().push(site);
-                }
-            }
-        }
-        users
-    }
 }
 
 fn deciding(program: &Program) -> HashMap<Site, Vec<Site>> {

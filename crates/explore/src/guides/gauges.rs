@@ -7,15 +7,16 @@
 
 use super::conditions::{bits, integer, mask, signed};
 use super::modified::Pair;
+use super::users::Users;
 use crate::runner::Side;
 use crate::terms::{self, TermError};
 use changeling_changes::ChangeSet;
 use changeling_program::{
-    BinaryOp, Callee, FunctionId, Instruction, Operation, Predicate, Program, Shape, Site, Value,
+    BinaryOp, FunctionId, Instruction, Operation, Predicate, Program, Shape, Site,
 };
 use changeling_solver::{Arena, Expr, Op};
 use changeling_trace::event::probe;
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 
 /// A comparison of integers, in one or both versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -204,7 +205,8 @@ fn conditions(pair: &Pair<'_>, side: Side) -> Vec<Site> {
         if chooses(program.instruction(site)) {
             found.push(site);
         }
-        work.extend(users.of(program, site));
+        let calls = |function| users.calls(function).iter().copied();
+        work.extend(users.next(program, site, calls));
     }
     let functions: BTreeSet<FunctionId> = modified
         .iter()
@@ -275,63 +277,6 @@ fn comparisons(program: &Program, site: Site, found: &mut Vec<Site>) {
         .filter(|value| bits(program, function, **value) == Some(1));
     for value in tested.filter_map(|value| value.site()) {
         comparisons(program, value, found);
-    }
-}
-
-/// Who uses what, also behind calls and returns, but not through memory.
-struct Users {
-    results: HashMap<Site, Vec<Site>>,
-    arguments: HashMap<(FunctionId, u32), Vec<Site>>,
-    callers: HashMap<FunctionId, Vec<Site>>,
-}
-
-impl Users {
-    fn new(program: &Program) -> Users {
-        let mut users = Users {
-            results: HashMap::new(),
-            arguments: HashMap::new(),
-            callers: HashMap::new(),
-        };
-        for site in program.sites() {
-            let instruction = program.instruction(site);
-            for value in instruction.uses() {
-                match value {
-                    Value::Result(used) => users.results.entry(used).or_default().push(site),
-                    Value::Argument(n) => {
-                        let key = (program.function_of(site), n);
-                        users.arguments.entry(key).or_default().push(site);
-                    }
-                    _ => {}
-                }
-            }
-            if let Some(Callee::Direct(callee)) = instruction.call().map(|call| &call.callee) {
-                users.callers.entry(*callee).or_default().push(site);
-            }
-        }
-        users
-    }
-
-    fn of(&self, program: &Program, site: Site) -> Vec<Site> {
-        let mut next = Vec::new();
-        for &user in self.results.get(&site).into_iter().flatten() {
-            let instruction = program.instruction(user);
-            match instruction.call().map(|call| &call.callee) {
-                Some(Callee::Direct(callee)) => {
-                    let operands = (0u32..).zip(&instruction.operands);
-                    let handed = operands.filter(|(_, value)| **value == Value::Result(site));
-                    let inside = handed.filter_map(|(n, _)| self.arguments.get(&(*callee, n)));
-                    next.extend(inside.flatten());
-                }
-                Some(_) => {}
-                None => next.push(user),
-            }
-        }
-        if let Operation::Return = program.instruction(site).operation {
-            let callers = self.callers.get(&program.function_of(site));
-            let callers = callers.into_iter().flatten();
-            next.extend(callers.flat_map(|call| self.results.get(call)).flatten());
-        }
-        next
     }
 }
 

@@ -11,6 +11,7 @@
 //! it is checked here, block by block and edge by edge; the comparison of the programs only says what corresponds.
 
 use super::modified::Pair;
+use super::users::of_results;
 use crate::runner::Side;
 use changeling_changes::{ChangeSet, FunctionMatch, Subject};
 use changeling_program::{
@@ -18,7 +19,7 @@ use changeling_program::{
     TypeId, Value,
 };
 use changeling_trace::event::probe;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// With more of either nothing is compared: the log would be full of it.
 const MOST_PROBES: usize = 256;
@@ -108,7 +109,7 @@ impl<'a> Work<'a> {
 
     /// What was changed and only makes values, what makes values of these, and what corresponds to either.
     fn find_silent(&mut self) {
-        let users = Side::BOTH.map(|side| users(self.program(side)));
+        let users = Side::BOTH.map(|side| of_results(self.program(side)));
         let mut work: Vec<(Side, Site)> = Vec::new();
         for side in Side::BOTH {
             let modified = self.modified[side.index()].iter();
@@ -447,17 +448,6 @@ fn is_arithmetic(symbol: &str) -> bool {
         "fshr.",
     ];
     NAMES.iter().any(|known| name.starts_with(known))
-}
-
-/// Who uses the result of whom.
-fn users(program: &Program) -> HashMap<Site, Vec<Site>> {
-    let mut users: HashMap<Site, Vec<Site>> = HashMap::new();
-    for site in program.sites() {
-        for used in program.instruction(site).used_sites() {
-            users.entry(used).or_default().push(site);
-        }
-    }
-    users
 }
 
 #[cfg(test)]

@@ -33,6 +33,7 @@ mod situations;
 mod survey;
 mod target;
 mod turns;
+mod users;
 mod uses;
 
 pub use choice::{Choice, ChoiceError, Order, Part};
