@@ -293,6 +293,7 @@ fn guides(list: Option<&str>) -> Result<Choice, Failure> {
                 None => format!("guides are {}", known.join(", ")),
             },
             ChoiceError::Contradiction(..) => "leave one of them out".into(),
+            ChoiceError::Empty => format!("guides are {}", known.join(", ")),
         }),
         ..usage(&format!("--guide {list}: {error}"))
     })

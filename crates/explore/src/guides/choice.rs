@@ -71,6 +71,8 @@ pub enum ChoiceError {
     Unknown(String),
     #[error("`{0}` and `{1}` cannot be used together")]
     Contradiction(String, String),
+    #[error("that names no guide")]
+    Empty,
 }
 
 impl Default for Choice {
@@ -95,8 +97,12 @@ impl Choice {
         let mut choice = Choice::none();
         let mut first_order = String::new();
         let names = list.split(',').map(str::trim);
+        let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
+        if names.is_empty() {
+            return Err(ChoiceError::Empty);
+        }
         let mut empty = None;
-        for name in names.filter(|name| !name.is_empty()) {
+        for name in names {
             let mut parts = PARTS.iter().chain(&OTHERS);
             if let Some((_, part)) = parts.find(|(known, _)| *known == name) {
                 choice.parts.push(*part);
@@ -202,5 +208,8 @@ mod tests {
         assert!(!Choice::default().has(Part::Audit));
         assert!(Choice::parse("dfs,bfs").is_err());
         assert!(Choice::parse("none,reach").is_err());
+        // Not the same as `none`: most likely a variable that is not set.
+        assert_eq!(Choice::parse(""), Err(ChoiceError::Empty));
+        assert_eq!(Choice::parse(" ,"), Err(ChoiceError::Empty));
     }
 }
