@@ -3,15 +3,17 @@
 use crate::exit::Code;
 use crate::failure::Failure;
 use crate::regions::{by_number, texts};
+use crate::version::read_program;
 use crate::versions::Named;
 use changeling_analysis::{Graphs, Passage};
 use changeling_build::{BuildOptions, Built, Source, build};
 use changeling_changes::quiet::{self, Part, Stripped};
 use changeling_changes::{
-    Change, ChangeKind, ChangeSet, Hunk, Lines, Reason, Sources, Subject, compare, own_functions,
+    Change, ChangeKind, ChangeSet, FunctionMatch, Hunk, Lines, Reason, Sources, Subject, compare,
+    own_functions,
 };
 use changeling_explore::Side;
-use changeling_program::{File, FileId, FunctionId, Place, Program, Site, demangle, read};
+use changeling_program::{File, FileId, FunctionId, Place, Program, Site, demangle};
 use changeling_report::wording;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -114,7 +116,7 @@ pub fn load(
         ..options.clone()
     };
     let built = build(source, &options)?;
-    let program = read(&built.bitcode).map_err(|error| Failure {
+    let program = read_program(&built).map_err(|error| Failure {
         code: Code::CANNOT_RUN,
         what: format!("the program cannot be read: {error}"),
         place: Some(built.bitcode.display().to_string()),
@@ -369,7 +371,13 @@ impl Compared {
     fn renamed(&self) -> Vec<Renamed> {
         let pairs = self.set.functions.iter();
         let renamed = pairs.filter(|pair| pair.reason == Reason::Similarity && pair.unchanged);
+        // What initialises the variables of a file in C++ has a name by that file, which nobody gave it.
+        let is_made_up = |pair: &&FunctionMatch| {
+            let symbol = &self.programs[0].function(pair.base).symbol;
+            symbol.starts_with("_GLOBAL__")
+        };
         renamed
+            .filter(|pair| !is_made_up(pair))
             .map(|pair| Renamed {
                 base: self.programs[0].function(pair.base).name.clone(),
                 head: self.programs[1].function(pair.head).name.clone(),

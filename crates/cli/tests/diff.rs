@@ -326,9 +326,18 @@ int price(int n) { return n > 3 ? n : 3; }
 int price(long n) { return n > 4 ? 4 : 3; }
 int rest(int n) { return n ? n - 1 : 0; }
 }
-int main(int argc, char **) { return shop::price(argc) + shop::price(2L) + shop::rest(argc); }
+static int start = shop::rest(8);
+int main(int argc, char **) { return shop::price(argc) + shop::price(2L) + shop::rest(start); }
 ";
     write(room, "a.cpp", text);
+    // What initialises `start` is called by the file's name.
+    write(room, "b.cpp", text);
+    let (code, out, error) = run(room, &["diff", "a.cpp", "b.cpp"]);
+    assert_eq!(
+        (code, out.as_str()),
+        (Some(0), "no change from a.cpp to b.cpp\n"),
+        "{error}"
+    );
     for name in ["shop::rest(int)", "shop::rest", "rest", "_ZN4shop4restEi"] {
         let (code, out, error) = run(room, &["graph", "a.cpp", name, "--cfg", "--out", "-"]);
         assert_eq!(code, Some(0), "{error}");
