@@ -9,11 +9,13 @@ use changeling_build::{BuildOptions, Built, build};
 use changeling_exec::{Limits, Plain};
 use changeling_explore::difference::classify;
 use changeling_explore::normalise::Normaliser;
-use changeling_explore::outcome::Difference;
+use changeling_explore::outcome::{Difference, Outcome};
+use changeling_explore::sequences::Exercised;
 use changeling_explore::{End, Observation};
 use changeling_report::results::{self, Class};
 use std::collections::HashMap;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 pub struct Golden {
     pub label: String,
@@ -88,7 +90,39 @@ impl Golden {
         }
         Ok(classes)
     }
+
+    /// How often runs showed *errors*, in the place of differences: head does neither what base does nor what this version
+    /// does. `None` if that cannot be told of all of them, or not soon.
+    pub fn errors(
+        &self,
+        outcome: &Outcome,
+        head: &Path,
+        limits: &Limits,
+        normaliser: &Normaliser,
+    ) -> Result<Option<Vec<Exercised>>, Failure> {
+        let mut golden = Plain::new(&self.built.plain, limits.clone())?;
+        let mut head = Plain::new(head, limits.clone())?;
+        let mut counts = outcome.sequences.clone();
+        counts.iter_mut().for_each(|entry| entry.differing = 0);
+        let start = Instant::now();
+        for run in &outcome.differing {
+            let right = golden.run(&run.input)?;
+            if start.elapsed() > PATIENCE || !matches!(right.end, End::Exit(_)) {
+                return Ok(None);
+            }
+            let seen = head.run(&run.input)?;
+            if classify(normaliser, &right, &seen).is_some() {
+                let mut own = counts.iter_mut();
+                let own = own.find(|entry| entry.sequence == run.sequence);
+                own.into_iter().for_each(|entry| entry.differing += 1);
+            }
+        }
+        Ok(Some(counts))
+    }
 }
+
+/// All differing inputs of a search are run once more in no more than this.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 fn judge(
     first: &Observation,

@@ -15,6 +15,7 @@ use changeling_explore::Side;
 use changeling_explore::budget::Cancel;
 use changeling_explore::group::Spot;
 use changeling_explore::outcome::{Difference, Listener, Outcome, Progress, Verdict};
+use changeling_explore::sequences::Exercised;
 use changeling_explore::tree::RunId;
 use changeling_report::accepted::Accepted;
 use changeling_report::case::Case;
@@ -41,6 +42,8 @@ pub struct Recorder {
     pair: Arc<Pair>,
     /// What a third version says, by the number of the difference.
     pub golden: HashMap<u32, results::Golden>,
+    /// Sequences of changes by the errors that they showed, if a golden version tells.
+    pub errors: Option<Vec<Exercised>>,
     /// Differences by number.
     cases: BTreeMap<u32, results::Difference>,
     last_snapshot: Instant,
@@ -82,6 +85,7 @@ impl Recorder {
             store,
             pair,
             golden: HashMap::new(),
+            errors: None,
             cases: BTreeMap::new(),
             last_snapshot: Instant::now(),
             outdated: BTreeSet::new(),
@@ -163,7 +167,8 @@ impl Recorder {
         results.unstable = outcome.unstable.iter().map(unstable).collect();
         results.undefined = outcome.undefined.iter().map(undefined).collect();
         results.changes = self.regions.counted();
-        (results.sequences, results.critical) = sequences(&outcome.sequences);
+        (results.sequences, results.critical) =
+            sequences(&outcome.sequences, self.errors.as_deref());
         let tables = [&versions[0].sites, &versions[1].sites];
         let (changed, covered) = self.regions.changed_lines(tables, &outcome.coverage);
         results.coverage = coverage(versions, outcome);

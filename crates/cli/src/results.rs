@@ -146,9 +146,10 @@ pub fn found_by(bucket: Bucket) -> &'static str {
     }
 }
 
-/// Sequences with the numbers that changes have in reports.
+/// Sequences with the numbers that changes have in reports. Where errors are told from other differences, they count.
 pub fn sequences(
     exercised: &[Exercised],
+    errors: Option<&[Exercised]>,
 ) -> (Vec<results::Sequence>, Option<results::CriticalSequence>) {
     let shown = |changes: &[u32]| changes.iter().map(|change| change + 1).collect();
     let all = exercised.iter().filter(|entry| !entry.sequence.is_empty());
@@ -156,12 +157,19 @@ pub fn sequences(
         changes: shown(&entry.sequence),
         runs: entry.runs,
         differing: entry.differing,
+        errors: errors.and_then(|errors| {
+            let mut own = errors.iter();
+            let own = own.find(|other| other.sequence == entry.sequence)?;
+            Some(own.differing)
+        }),
     });
-    let critical = critical(exercised).map(|found| results::CriticalSequence {
+    let critical = critical(errors.unwrap_or(exercised));
+    let critical = critical.map(|found| results::CriticalSequence {
         changes: shown(&found.sequence),
         runs: found.runs,
         differing: found.differing,
         others: found.others,
+        errors: errors.is_some(),
     });
     (all.collect(), critical)
 }

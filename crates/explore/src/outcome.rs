@@ -7,7 +7,7 @@ use crate::frontier::Bucket;
 use crate::group::GroupKey;
 use crate::guide::Rule;
 use crate::runner::{Branches, Side};
-use crate::sequences::Exercised;
+use crate::sequences::{Differing, Exercised};
 use crate::tree::RunId;
 use changeling_trace::input::{Input, StreamKind};
 use serde::{Deserialize, Serialize};
@@ -47,6 +47,9 @@ pub struct Outcome {
     /// The orders in which head entered changes, if that was watched.
     #[serde(default)]
     pub sequences: Vec<Exercised>,
+    /// The inputs that showed a difference, each with its order.
+    #[serde(skip)]
+    pub differing: Vec<Differing>,
     /// One byte per block and version: 1 executed by some run.
     pub coverage: [Vec<u8>; 2],
 }

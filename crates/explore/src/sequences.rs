@@ -1,6 +1,7 @@
 //! Which orders of changes were run, and which of them shows differences: the *critical
 //! sequence* of changes that only differ together.
 
+use changeling_trace::input::Input;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -12,6 +13,13 @@ pub struct Exercised {
     pub runs: u64,
     /// How many of them showed a difference.
     pub differing: u64,
+}
+
+/// An input that showed a difference, and the changes that head entered on it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Differing {
+    pub input: Input,
+    pub sequence: Vec<u32>,
 }
 
 /// Changes that every differing run entered, in this order.
@@ -115,10 +123,10 @@ fn longest_common(a: &[u32], b: &[u32]) -> Vec<u32> {
 mod tests {
     use super::*;
 
-    /// All inputs over `0 1 2 -` of up to six bytes on the example of the change-sequence graph:
-    /// change 1 always runs, 5 on each digit, 7 on each dash; a dash right after a 0 that
-    /// follows nothing but what keeps the last number 0 fails.
-    fn example() -> Vec<Exercised> {
+    /// All inputs over `0 1 2 -` of up to six bytes on the example of the change-sequence graph, with the changes that
+    /// they come by, each time: change 1 always, 5 on each digit, 7 on each dash. A dash behind a digit takes over the
+    /// last one, and 0 fails.
+    fn example() -> Vec<(Vec<u8>, Vec<u32>, bool)> {
         let mut inputs = vec![Vec::new()];
         let mut all = Vec::new();
         for _ in 0..=6 {
@@ -129,27 +137,29 @@ mod tests {
                 .collect();
         }
         assert_eq!(all.len(), 5461);
-        count(all.iter().map(|input| {
+        let run = |input: Vec<u8>| {
             let (mut value, mut digits, mut start) = (0, false, 1);
             let mut sequence = vec![1];
-            for &byte in input {
+            for &byte in &input {
                 if byte == b'-' {
                     start = if digits { value } else { 1 };
                 } else {
                     (value, digits) = (byte - b'0', true);
                 }
-                let change = if byte == b'-' { 7 } else { 5 };
-                if sequence.last() != Some(&change) {
-                    sequence.push(change);
-                }
+                sequence.push(if byte == b'-' { 7 } else { 5 });
             }
-            (sequence, start == 0)
-        }))
+            (input, sequence, start == 0)
+        };
+        all.into_iter().map(run).collect()
     }
 
     #[test]
     fn one_critical_sequence() {
-        let exercised = example();
+        let runs = example().into_iter().map(|(_, mut sequence, fails)| {
+            sequence.dedup();
+            (sequence, fails)
+        });
+        let exercised = count(runs);
         let differing: u64 = exercised.iter().map(|entry| entry.differing).sum();
         assert_eq!(differing, 1275);
         let critical = critical(&exercised).unwrap();
@@ -157,6 +167,44 @@ mod tests {
         assert_eq!(critical.runs, 3825);
         assert_eq!(critical.differing, 1275);
         assert_eq!(critical.others, 1636);
+    }
+
+    /// The complete sequences that the specification lists, and how many of their inputs fail.
+    #[test]
+    fn complete_sequences_of_the_example() {
+        let all = example();
+        let sequences = count(
+            all.iter()
+                .map(|(_, sequence, fails)| (sequence.clone(), *fails)),
+        );
+        let of = |wanted: &[u32]| {
+            let found = sequences.iter().find(|entry| entry.sequence == wanted);
+            found.map(|entry| (entry.differing, entry.runs)).unwrap()
+        };
+        let harmless: [&[u32]; 6] = [&[1], &[1, 5], &[1, 7], &[1, 7, 5], &[1, 5, 5], &[1, 7, 7]];
+        for sequence in harmless {
+            assert_eq!(of(sequence).0, 0, "{sequence:?}");
+        }
+        assert_eq!(of(&[1, 5, 7]), (1, 3));
+        assert_eq!(of(&[1, 5, 7, 5]), (3, 9));
+        assert_eq!(of(&[1, 7, 5, 7]), (1, 3));
+        assert_eq!(of(&[1, 5, 5, 7]), (3, 9));
+        let mut failing: Vec<&[u8]> = all
+            .iter()
+            .filter_map(|(input, _, fails)| fails.then_some(input.as_slice()))
+            .collect();
+        failing.sort_by_key(|input| input.len());
+        let mut shortest: Vec<&[u8]> = failing[..9].to_vec();
+        shortest.sort_unstable();
+        let expected = ["-0-", "0-", "0--", "0-0", "0-1", "0-2", "00-", "10-", "20-"];
+        assert_eq!(shortest, expected.map(str::as_bytes));
+        // Whoever fails has come by 5 before 7.
+        let orders = all.iter().filter(|(_, _, fails)| *fails);
+        assert!(
+            orders
+                .into_iter()
+                .all(|(_, order, _)| is_within(&[5, 7], order))
+        );
     }
 
     #[test]

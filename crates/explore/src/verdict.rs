@@ -3,9 +3,10 @@
 use crate::budget::Stopped;
 use crate::gap::{Account, Gap};
 use crate::outcome::{GapCount, Outcome, SAVED_FORMAT, Saved, StreamBound, Verdict};
+use crate::ran::Ran;
 use crate::runner::Side;
 use crate::search::Subject;
-use crate::sequences;
+use crate::sequences::{self, Differing};
 use crate::state::State;
 
 /// Turns what the search knows into what it says.
@@ -62,9 +63,18 @@ pub(crate) fn conclude(
         let sequence = state
             .guide
             .sequence(Side::Head, ran.contexts[Side::Head.index()]);
-        (sequence, ran.seen[0] != ran.seen[1])
+        (ran, sequence)
     });
-    let sequences = sequences::count(runs);
+    let runs: Vec<_> = runs.collect();
+    let differs = |ran: &Ran| ran.seen[0] != ran.seen[1];
+    let shown = runs.iter().filter(|(ran, _)| differs(ran));
+    let differing = shown.map(|(ran, sequence)| Differing {
+        input: (*ran.input).clone(),
+        sequence: sequence.clone(),
+    });
+    let differing = differing.collect();
+    let runs = runs.into_iter();
+    let sequences = sequences::count(runs.map(|(ran, sequence)| (sequence, differs(ran))));
     let mut differences = state.findings.differences;
     differences.sort_by_key(|difference| (difference.kind().rank(), difference.id));
     let outcome = Outcome {
@@ -81,6 +91,7 @@ pub(crate) fn conclude(
         stats: state.stats,
         series: state.series,
         sequences,
+        differing,
         coverage: state.coverage,
     };
     (outcome, saved)

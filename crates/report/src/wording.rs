@@ -91,9 +91,16 @@ fn critical(results: &Results) -> Option<String> {
         }
     };
     let places: Vec<String> = critical.changes.iter().map(place).collect();
+    let (those, differs) = match critical.errors {
+        true => (
+            "runs on which head differs from base and from the golden version",
+            "does",
+        ),
+        false => ("differing runs", "differs"),
+    };
     Some(format!(
-        "critical sequence: changes {}. All {} differing runs enter them in this order, \
-         {} runs do so in all; none of the {} others differs",
+        "critical sequence: changes {}. All {} {those} enter them in this order, \
+         {} runs do so in all; none of the {} others {differs}",
         places.join(" → "),
         grouped(critical.differing),
         grouped(critical.runs),

@@ -439,6 +439,11 @@ impl Job<'_> {
                 Ok(classes) => recorder.golden = classes,
                 Err(failure) => pair.note(format!("not classified: {}", failure.what)),
             }
+            let head = &pair.versions[1].built.plain;
+            match golden.errors(&outcome, head, &pair.limits, &self.normaliser) {
+                Ok(errors) => recorder.errors = errors,
+                Err(failure) => pair.note(format!("errors are not counted: {}", failure.what)),
+            }
         }
         enter_again(&pair, &recorder.regions, &outcome.differences);
         let notes = std::mem::take(

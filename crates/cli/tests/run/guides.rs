@@ -146,6 +146,44 @@ fn a_third_version_says_what_a_difference_is() {
     );
 }
 
+/// A fix is no part of an error: what is critical is what all errors have in common.
+#[test]
+fn fixes_do_not_hide_a_critical_sequence() {
+    let room = Room::new();
+    let program = |text: &str, mark: &str, shown: &str| {
+        format!(
+            "#include <stdio.h>\nint main(void) {{\nint c = getchar(), d = getchar(), e = getchar(), flag = 0;\n\
+             if (c == 'p') puts(\"{text}\");\nif (d == 'x')\n{mark};\nelse puts(\"-\");\nif (e == 'y')\n{shown};\nreturn flag * 0; }}\n"
+        )
+    };
+    let shown = "puts(flag ? \"bad\" : \"good\")";
+    room.write("old.c", program("pld", "flag = 0", "puts(\"good\")"));
+    room.write("new.c", program("old", "flag = 1", shown));
+    room.write("right.c", program("old", "flag = 0", "puts(\"good\")"));
+    let search = |more: &[&str]| {
+        let arguments = ["run", "old.c", "new.c", "--stdin", "3", "--jobs", "1"];
+        let said = room.changeling(&[&arguments, more].concat());
+        assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+        (room.results(), said.stdout)
+    };
+    let (results, _) = search(&[]);
+    assert_eq!(results["changes"].as_array().unwrap().len(), 3, "{results}");
+    assert!(results.get("critical").is_none(), "{results}");
+    let (results, said) = search(&["--golden", "right.c"]);
+    let critical = &results["critical"];
+    assert_eq!(critical["changes"], serde_json::json!([2, 3]), "{critical}");
+    assert_eq!(critical["errors"], true);
+    assert!(critical["differing"].as_u64() > Some(0) && critical["others"].as_u64() > Some(0));
+    let text = "runs on which head differs from base and from the golden version";
+    assert!(said.contains(text), "{said}");
+    let sequences = results["sequences"].as_array().unwrap().iter();
+    let fixes = sequences.filter(|entry| entry["changes"] == serde_json::json!([1]));
+    for entry in fixes {
+        assert!(entry["differing"].as_u64() > Some(0), "{entry}");
+        assert_eq!(entry["errors"], 0, "{entry}");
+    }
+}
+
 #[test]
 fn changes_that_act_together_are_a_critical_sequence() {
     let more = ["--stdin", "6", "--runs", "120"];
@@ -477,6 +515,45 @@ fn reach_finds_an_input_for_a_line_or_says_why_not() {
         let help = format!("the nearest line with code is program.c:{near}");
         assert!(said.stderr.contains(&help), "{}", said.stderr);
     }
+    // What is never run, and what nobody sees run.
+    let unusual = "#include <stdio.h>\n#include <stdlib.h>\nstatic int early, late;\n\
+        __attribute__((constructor)) static void first(void) { early = getenv(\"EARLY\") ? 2 : 1; }\n\
+        static void refuse(int c) { if (c == 'x') exit(3); }\n\
+        static int twice(int c) {\n\
+        refuse(c);\n\
+        late = 2 * c;\n\
+        return late; }\n\
+        int main(void) { int c = getchar();\n\
+        if (c == 'x') return twice(c);\n\
+        if (c == 'q') { abort();\n\
+        puts(\"behind\"); }\n\
+        return early; }\n";
+    room.write("unusual.c", unusual);
+    let look = |target: &str| {
+        let cache = cache().display().to_string();
+        room.changeling(&[
+            "reach",
+            target,
+            "unusual.c",
+            "--stdin",
+            "1",
+            "--cache",
+            &cache,
+        ])
+    };
+    // Its block begins, and `refuse` never comes back.
+    let said = look("unusual.c:7");
+    assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
+    let said = look("unusual.c:8");
+    assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+    let text = "no input up to the bound executes it";
+    assert!(said.stdout.contains(text), "{}", said.stdout);
+    let said = look("unusual.c:13");
+    assert_eq!(said.code, Some(2), "{}{}", said.stdout, said.stderr);
+    let said = look("first");
+    assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
+    let text = "reached by every input, because first runs before `main`";
+    assert!(said.stdout.contains(text), "{}", said.stdout);
     for target in [":9", "program.c:", ":"] {
         let said = reach(target);
         assert_eq!(said.code, Some(2), "{}", said.stdout);

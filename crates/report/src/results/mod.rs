@@ -250,9 +250,13 @@ pub struct Sequence {
     pub runs: u64,
     /// How many of them showed a difference.
     pub differing: u64,
+    /// On how many of these head differs from the golden version, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errors: Option<u64>,
 }
 
-/// Changes that every differing run entered in this order; no run that left one out differed.
+/// Changes that every differing run entered in this order; no run that left one out differed. With a golden version only
+/// errors count as differing: runs on which head differs from that version, too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CriticalSequence {
     pub changes: Vec<u32>,
@@ -262,6 +266,9 @@ pub struct CriticalSequence {
     pub differing: u64,
     /// Runs that did not enter them in this order.
     pub others: u64,
+    /// What is counted are errors.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub errors: bool,
 }
 
 /// First and last line, both included, counted from 1. In JSON `[12, 14]`.
