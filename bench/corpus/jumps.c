@@ -1,9 +1,9 @@
 /* Counts the conditional jumps that a program executes, one instruction after the other, from the very first, by where their code is:
  *
- *     jumps COUNTS PROGRAM [ARGUMENT...]
+ *     jumps [--loading] COUNTS PROGRAM [ARGUMENT...]
  *
  * writes "executable N libraries N loader N loading N" to the file COUNTS. Loading is all that runs before the program's own first instruction; the others
- * count from there. x86-64 only. */
+ * count from there, and with --loading they are not counted. x86-64 only. */
 #define _GNU_SOURCE
 #include <elf.h>
 #include <stdbool.h>
@@ -124,11 +124,16 @@ int main(int argc, char **argv)
 {
     uint64_t counts[PLACES] = { 0 };
     uint64_t entry = 0;
-    bool is_loaded = false;
+    bool is_loaded = false, only_loading = false;
     int status, signal = 0;
 
+    if (argc > 1 && strcmp(argv[1], "--loading") == 0) {
+        only_loading = true;
+        argv++;
+        argc--;
+    }
     if (argc < 3) {
-        fprintf(stderr, "usage: jumps COUNTS PROGRAM [ARGUMENT...]\n");
+        fprintf(stderr, "usage: jumps [--loading] COUNTS PROGRAM [ARGUMENT...]\n");
         return 125;
     }
     pid_t child = fork();
@@ -150,6 +155,11 @@ int main(int argc, char **argv)
         if (ptrace(PTRACE_GETREGS, child, NULL, &registers) < 0)
             fail("reading registers");
         is_loaded = is_loaded || registers.rip == entry;
+        if (is_loaded && only_loading) {
+            ptrace(PTRACE_DETACH, child, NULL, NULL);
+            wait_for(child, &status);
+            break;
+        }
         /* About to run; a signal that stops it here shows the same instruction again. */
         if (signal == 0 && kind_of(child, registers.rip) == JUMP)
             counts[is_loaded ? place_of(child, registers.rip) : LOADING]++;

@@ -1,11 +1,15 @@
-"""Conditional jumps of the whole process: the program's own, those of the libraries, those of the loader. What is counted is the plain binary, one
-instruction after the other, so that nothing of Changeling has a part in it; how many conditions depend on the input is what the traced run says."""
+"""Conditional jumps of the whole process: the program's own, those of the libraries, those of the loader. What is counted is the plain binary, so that
+nothing of Changeling has a part in it; how many conditions depend on the input is what the traced run says.
+
+Two count: callgrind, which is fast, from the program's first instruction on; and `jumps.c`, which goes by single steps, for what comes before (the same
+whatever the input is, so once for each program), and with --steps for everything."""
 
 import concurrent.futures
 import itertools
 import json
 import pathlib
 import platform
+import shutil
 import statistics
 import subprocess
 import tempfile
@@ -18,6 +22,10 @@ from tool import CACHE, build_options, laid_out
 
 # Seconds for one process: a step takes some microseconds, on a busy machine some tens.
 PATIENCE = 600
+# Names in full in what it writes.
+PLAIN = ["--compress-strings=no", "--compress-pos=no"]
+# From the first instruction of the program to its last: nothing is freed behind it for the sake of a checker.
+CALLGRIND = ["--tool=callgrind", "--branch-sim=yes", "--show-below-main=yes", "--toggle-collect=_start", "--run-libc-freeres=no", "--run-cxx-freeres=no"]
 
 
 class Case:
@@ -51,8 +59,7 @@ def process(tool, programs, options):
     counts, suites = [], {}
     cases = [case for program in programs for case in cases_of(program)] + [fixture(name) for name in options.fixture]
     with tempfile.TemporaryDirectory() as room:
-        counter = pathlib.Path(room, "jumps")
-        subprocess.run(["clang-22", "-O2", ROOT / "bench/corpus/jumps.c", "-o", counter], check=True)
+        counter = Counter(pathlib.Path(room), options.steps)
         for case, cells, counted in measured(tool, counter, cases, options.jobs):
             row(*cells)
             if counted and case.suite:
@@ -124,8 +131,7 @@ def measure(tool, counter, case):
     if built:
         document, problem = tool.trace_at(case.place, case.options, case.inputs, case.seed)
     if document:
-        jumps = count(counter, built["plain"], case.inputs, case.seed)
-        problem = f"not counted within {PATIENCE} s"
+        jumps, problem = counter.count(built["plain"], case.inputs, case.seed)
     if not jumps:
         return [case.name, problem, *[""] * 8], None
     branches = sites_of_branches(built)
@@ -149,18 +155,79 @@ def is_of_length(condition):
     return "length(" in condition and "[" not in condition
 
 
-def count(counter, binary, inputs, seed):
-    """Conditional jumps of one run, by where their code is."""
-    with tempfile.TemporaryDirectory() as room:
-        room = pathlib.Path(room)
-        arguments, stdin = laid_out(inputs, seed, room)
-        counts = room / "counts"
-        with open(stdin) as file:
-            quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-            command = [counter, counts, binary, *arguments]
-            try:
-                subprocess.run(command, stdin=file, cwd=room, timeout=PATIENCE, **quiet)
-            except subprocess.TimeoutExpired:
-                return None
-        words = counts.read_text().split() if counts.exists() else []
-        return dict(zip(words[::2], map(int, words[1::2])))
+class Counter:
+    """Counts the conditional jumps of a run, by where their code is."""
+
+    def __init__(self, room, by_steps):
+        if not by_steps and not shutil.which("valgrind"):
+            raise SystemExit("error: valgrind is not installed, whose callgrind counts jumps (Debian: apt install valgrind); --steps counts without it, slowly")
+        self.by_steps, self.room = by_steps, room
+        self.stepper = room / "jumps"
+        # Jumps before the first instruction of a program, by its binary.
+        self.loading = {}
+        subprocess.run(["clang-22", "-O2", ROOT / "bench/corpus/jumps.c", "-o", self.stepper], check=True)
+
+    def count(self, binary, inputs, seed):
+        """Counts, and what went wrong if there are none."""
+        if self.by_steps:
+            return self.stepped([self.stepper], binary, inputs, seed)
+        if binary not in self.loading:
+            jumps, problem = self.stepped([self.stepper, "--loading"], binary, inputs, seed)
+            if not jumps:
+                return None, problem
+            self.loading[binary] = jumps["loading"]
+        jumps, problem = self.simulated(binary, inputs, seed)
+        return jumps and {**jumps, "loading": self.loading[binary]}, problem
+
+    def stepped(self, command, binary, inputs, seed):
+        with tempfile.TemporaryDirectory() as room:
+            counts = pathlib.Path(room, "counts")
+            problem = ran([*command, counts, binary], inputs, seed, room)
+            words = counts.read_text().split() if counts.exists() else []
+            return dict(zip(words[::2], map(int, words[1::2]))), problem
+
+    def simulated(self, binary, inputs, seed):
+        # Its reader of debug information may be older than the compiler. The code stays as it is.
+        bare = self.room / pathlib.Path(binary).parent.name
+        if not bare.exists():
+            subprocess.run(["strip", "--strip-debug", binary, "-o", bare], check=True)
+        with tempfile.TemporaryDirectory() as room:
+            file = pathlib.Path(room, "callgrind.out")
+            problem = ran(["valgrind", *CALLGRIND, *PLAIN, f"--callgrind-out-file={file}", bare], inputs, seed, room)
+            jumps = dict.fromkeys(["executable", "libraries", "loader"], 0)
+            for name, number in by_object(file.read_text() if file.exists() else ""):
+                # Valgrind's own part of the process is none of the program's.
+                if "/vgpreload" not in name:
+                    kind = "executable" if name == str(bare) else "loader" if "/ld-linux" in name else "libraries"
+                    jumps[kind] += number
+            if not jumps["executable"]:
+                return None, problem or "callgrind has counted nothing"
+            return jumps, problem
+
+
+def by_object(profile):
+    """Name and conditional jumps of each stretch of code in a profile: costs are those of the object named last; a line behind `calls=` has costs of others."""
+    column, name, is_inclusive = None, "", False
+    for line in profile.splitlines():
+        if line.startswith("events:"):
+            column = line.split().index("Bc")
+        elif line.startswith("ob="):
+            name = line[3:]
+        elif line[:1].isdigit() and not is_inclusive:
+            # Zeros at the end are left out.
+            numbers = line.split()
+            yield name, int(numbers[column]) if len(numbers) > column else 0
+        is_inclusive = line.startswith("calls=")
+
+
+def ran(command, inputs, seed, room):
+    """Runs a command on an input. What went wrong, if it took too long."""
+    room = pathlib.Path(room)
+    arguments, stdin = laid_out(inputs, seed, room)
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with open(stdin) as file:
+        try:
+            subprocess.run([*command, *arguments], stdin=file, cwd=room, timeout=PATIENCE, **quiet)
+        except subprocess.TimeoutExpired:
+            return f"not counted within {PATIENCE} s"
+    return ""
