@@ -100,9 +100,9 @@ impl<'a> Contents<'a> {
                 hash(&("label", self.keys.function(*function), name))
             }
             Constant::Opaque { ty, text } => match self.program.ty(*ty).shape {
-                // Too wide to be kept as a number.
-                Shape::Integer { .. } => hash(&("opaque", self.ty(*ty), text)),
-                _ => hash(&("opaque", self.ty(*ty), without_numbers(text))),
+                Shape::Metadata => hash(&("opaque", self.ty(*ty), without_numbers(text))),
+                // A number that is too wide to be kept as one, or another of many digits.
+                _ => hash(&("opaque", self.ty(*ty), text)),
             },
         }
     }

@@ -33,10 +33,9 @@ mod versions;
 
 pub use change::{
     Change, ChangeId, ChangeKind, ChangeSet, FunctionMatch, Hunk, HunkId, Lines, Reason, Side,
-    SiteMap, Span, Subject,
+    SiteMap, Span, Subject, VariableMap,
 };
 pub use compare::compare;
-pub use contents::is_nameless;
 pub use csg::{ChangeSequences, Version};
 pub use kinship::own_functions;
 pub use source::Sources;
