@@ -7,7 +7,7 @@ use changeling_program::{FileId, FunctionId, GlobalId, Linkage, Place, Program, 
 use crate::alignment::align;
 use crate::functions::{Match, match_functions, match_instances};
 use crate::globals::{
-    GlobalChange, GlobalPair, changed_globals, functions_in, go_by_name, match_globals,
+    GlobalChange, GlobalPair, changed_globals, functions_in, go_by_name, match_globals, referred,
     same_variables, unreferred,
 };
 use crate::grouping::{Pair, changes, lines};
@@ -108,10 +108,17 @@ pub fn compare(base: &Program, head: &Program, sources: &Sources) -> ChangeSet {
         });
     }
     let explained: HashSet<HunkId> = set.changes.iter().filter_map(|own| own.hunk).collect();
+    let inside = [base, head].map(referred);
+    let is_known =
+        |program: &Program, global: GlobalId, sites: &[Site], inside: &HashSet<GlobalId>| {
+            let external = program.global(global).linkage != Linkage::Internal;
+            external || !sites.is_empty() || inside.contains(&global)
+        };
     for global in changed_globals(&base_keys, &head_keys, &globals) {
-        let change = global_change((&base_keys, &head_keys), &text, global);
         // A constant that is in the code itself by now acts by the change of the code alone.
-        let used = !change.base.modified.is_empty() || !change.head.modified.is_empty();
+        let used = is_known(base, global.base, &global.base_sites, &inside[0])
+            || is_known(head, global.head, &global.head_sites, &inside[1]);
+        let change = global_change((&base_keys, &head_keys), &text, global);
         if used || !change.hunk.is_some_and(|hunk| explained.contains(&hunk)) {
             set.changes.push(change);
         }

@@ -138,7 +138,12 @@ impl<'a> Contents<'a> {
         let [Value::Global(file), numbers] = elements else {
             return false;
         };
-        let name = self.program.global(*file).initialiser.and_then(bytes);
+        let file = self.program.global(*file);
+        // As Rust's compiler calls what has no name.
+        if !file.symbol.starts_with("alloc_") && !file.symbol.starts_with("anon.") {
+            return false;
+        }
+        let name = file.initialiser.and_then(bytes);
         let name = name.map(|name| name.strip_suffix(b"\0").unwrap_or(name));
         name.is_some_and(|name| name.ends_with(b".rs"))
             && bytes(*numbers).is_some_and(|numbers| numbers.len() == 16)

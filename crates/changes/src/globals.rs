@@ -226,20 +226,26 @@ pub fn unreferred(program: &Program, matched: impl Iterator<Item = GlobalId>) ->
     for id in uses(program, alone).into_keys() {
         found.remove(&id);
     }
-    let globals = (0..program.globals.len()).map(GlobalId::new);
-    for global in globals.filter(|&id| !program.global(id).symbol.starts_with("llvm.")) {
-        let inside = match program.global(global).initialiser {
-            Some(Value::Constant(id)) if !found.is_empty() => mentioned(program, id),
-            Some(Value::Global(other)) => vec![other],
-            _ => Vec::new(),
-        };
-        for other in inside.into_iter().filter(|&other| other != global) {
-            found.remove(&other);
-        }
-    }
+    let referred = referred(program);
+    found.retain(|id| !referred.contains(id));
     let mut found: Vec<GlobalId> = found.into_iter().collect();
     found.sort_unstable();
     found
+}
+
+/// Variables whose address is in what others start with. Lists for the linker do not count.
+pub fn referred(program: &Program) -> HashSet<GlobalId> {
+    let ids = (0..program.globals.len()).map(GlobalId::new);
+    let others = ids.filter(|&id| !program.global(id).symbol.starts_with("llvm."));
+    let inside = others.flat_map(|own| {
+        let inside = match program.global(own).initialiser {
+            Some(Value::Constant(id)) => mentioned(program, id),
+            Some(Value::Global(other)) => vec![other],
+            _ => Vec::new(),
+        };
+        inside.into_iter().filter(move |&other| other != own)
+    });
+    inside.collect()
 }
 
 fn name(global: &Global) -> String {

@@ -8,6 +8,7 @@
 
 mod alignment;
 mod attribution;
+mod bonds;
 mod change;
 mod compare;
 mod contents;
@@ -37,5 +38,6 @@ pub use change::{
 };
 pub use compare::compare;
 pub use csg::{ChangeSequences, Version};
+pub use globals::referred;
 pub use kinship::own_functions;
 pub use source::Sources;

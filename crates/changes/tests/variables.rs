@@ -253,3 +253,47 @@ fn what_only_the_loader_or_a_library_looks_at_is_known() {
     let referred = text.replace("value = 3", "static int more = 4; value = more++");
     assert_eq!(alone(&referred), (0, 0));
 }
+
+/// What is a place in Rust is a table in C.
+#[test]
+fn names_of_files_in_rust_with_numbers_behind_them_count() {
+    let text = "static const struct { const char *name; int v[4]; } table[] = {{\"a.rs\", {1, 2, 3, 4}}, {\"b.c\", {5, 6, 7, 8}}};\n\
+                int main(int argc, char **argv) { return table[argc & 1].v[argc >> 1 & 3]; }\n";
+    let pair = Pair::new(text, &text.replace("3, 4", "9, 4"));
+    assert!(matches!(&pair.only().subject, Subject::Global { .. }));
+}
+
+/// The hunk is explained by what was changed in the code beside it, but the variable is read through another one.
+#[test]
+fn a_variable_that_others_lead_to_is_not_forgotten() {
+    let text = "static int limit = 5; static int twice(int c) { return c * 2; }\n\
+                static int *limits[] = {&limit};\n\
+                int main(int argc, char **argv) { return twice(argc) + *limits[argc >> 8]; }\n";
+    let head = text.replace("= 5", "= 6").replace("c * 2", "c * 3");
+    let pair = Pair::new(text, &head);
+    let of_variables = pair
+        .set
+        .changes
+        .iter()
+        .filter(|change| change.subject != Subject::Code);
+    assert_eq!(of_variables.count(), 1, "{:#?}", pair.set.changes);
+}
+
+#[test]
+fn a_copy_is_not_what_it_was_copied_from() {
+    let text = "struct big { int a[6]; };\n\
+                static int bump(struct big b, int by) { b.a[1] += by; return b.a[1]; }\n\
+                int main(int argc, char **argv) { struct big x = {{1, 2}}; return bump(x, argc) + x.a[1]; }\n";
+    let head = text
+        .replace("struct big b", "struct big *b")
+        .replace("b.a", "b->a")
+        .replace("(x, ", "(&x, ");
+    let pair = Pair::new(text, &head);
+    let lines: Vec<u32> = pair
+        .set
+        .changes
+        .iter()
+        .flat_map(|change| lines_of(&pair.head, &change.head.modified))
+        .collect();
+    assert!(lines.contains(&2), "{:#?}", pair.set.changes);
+}

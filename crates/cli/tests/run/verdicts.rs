@@ -352,3 +352,47 @@ int main(int argc, char **argv) {
         .differs();
     }
 }
+
+/// Every instruction is still there, and none that uses its value differs.
+#[test]
+fn another_order_and_another_way_of_passing_count() {
+    let moved = r#"#include <stdio.h>
+static int next(void) { puts("next"); return getchar(); }
+int main(void) {
+    int c = getchar(), value;
+    if (c != 'a') return 0;
+    value = next(); puts("one"); puts("two");
+    return value == 'b';
+}
+"#;
+    let copied = "#define TAKEN b\n#define HAS b.\n#define GIVEN x\n";
+    let shared = "#define TAKEN *b\n#define HAS b->\n#define GIVEN &x\n";
+    let passed = format!(
+        "#include <stdio.h>\n{copied}{}",
+        r#"struct big { int a[6]; };
+static int bump(struct big TAKEN, int by) { HAS a[1] += by; return HAS a[1]; }
+int main(void) {
+    int c = getchar();
+    struct big x = {{1, 2, 3}};
+    return c == 'a' ? bump(GIVEN, c) + x.a[1] & 63 : 0;
+}
+"#
+    );
+    for (text, change) in [
+        (
+            moved,
+            (
+                "value = next(); puts(\"one\"); puts(\"two\");",
+                "puts(\"one\"); puts(\"two\"); value = next();",
+            ),
+        ),
+        (&passed, (copied, shared)),
+    ] {
+        Pair {
+            text,
+            change,
+            streams: &["--stdin", "1"],
+        }
+        .differs();
+    }
+}

@@ -2,8 +2,8 @@
 
 use crate::runner::Side;
 use changeling_analysis::library;
-use changeling_changes::{Change, ChangeSet, Subject};
-use changeling_program::{BlockId, Constant, GlobalId, Operation, Program, Site, Value};
+use changeling_changes::{Change, ChangeSet, Subject, referred};
+use changeling_program::{BlockId, Constant, Operation, Program, Site, Value};
 
 /// Both programs and what changed between them.
 #[derive(Clone, Copy)]
@@ -32,6 +32,7 @@ impl Pair<'_> {
     /// because who follows their pointers does not name it. Nor is what was changed in assembler outside of functions,
     /// or what only a library can call in place of its own.
     pub fn is_complete(&self) -> bool {
+        let led_to = self.programs.map(referred);
         let mut changes = self.changes.changes.iter();
         let tied = changes.all(|change| {
             let tied = !change.base.modified.is_empty() || !change.head.modified.is_empty();
@@ -39,8 +40,8 @@ impl Pair<'_> {
                 Subject::Code => false,
                 Subject::Global { name, base, head } => {
                     name.starts_with("llvm.")
-                        || is_led_to(self.programs[0], *base)
-                        || is_led_to(self.programs[1], *head)
+                        || led_to[0].contains(base)
+                        || led_to[1].contains(head)
                 }
             };
             tied && !hidden
@@ -171,33 +172,5 @@ fn plain(constant: &Constant) -> Option<(u128, bool)> {
         Constant::Null { .. } | Constant::Zero { .. } => Some((0, false)),
         Constant::Undefined { .. } => Some((0, true)),
         _ => None,
-    }
-}
-
-/// Whether the contents of another variable have the address of this one. Lists for the linker do not count.
-fn is_led_to(program: &Program, global: GlobalId) -> bool {
-    let others = program.globals.iter().enumerate();
-    let mut initialisers = others
-        .filter(|(at, other)| *at != global.index() && !other.symbol.starts_with("llvm."))
-        .filter_map(|(_, other)| other.initialiser);
-    initialisers.any(|value| mentions(program, value, global))
-}
-
-fn mentions(program: &Program, value: Value, global: GlobalId) -> bool {
-    match value {
-        Value::Global(own) => own == global,
-        Value::Constant(constant) => match program.constant(constant) {
-            Constant::Aggregate { elements, .. } => {
-                let mut elements = elements.iter();
-                elements.any(|&element| mentions(program, element, global))
-            }
-            Constant::Expression { operands, .. } => {
-                let mut operands = operands.iter();
-                operands.any(|&operand| mentions(program, operand, global))
-            }
-            Constant::Offset { base, .. } => mentions(program, *base, global),
-            _ => false,
-        },
-        _ => false,
     }
 }
