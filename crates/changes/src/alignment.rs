@@ -7,6 +7,7 @@ use changeling_program::{
     BlockId, FunctionId, Instruction, Operation, Place, Program, Site, Value,
 };
 
+use crate::bonds::{Bond, bond};
 use crate::keys::{Body, Keys, hash};
 use crate::libraries::Apart;
 use crate::sequence::matching;
@@ -108,11 +109,14 @@ const DEPTHS: [fn(&Body) -> &Vec<u64>; 3] =
 struct Aligner<'a, 'p> {
     base: Version<'a, 'p>,
     head: Version<'a, 'p>,
+    functions: (FunctionId, FunctionId),
     apart: &'a Apart,
     /// Parameters that moved: base's number to head's.
     parameters: HashMap<u32, u32>,
     to_head: Vec<Option<usize>>,
     to_base: Vec<Option<usize>>,
+    /// Of base: paired for what uses it, not for where it stands.
+    by_use: Vec<bool>,
 }
 
 struct Version<'a, 'p> {
@@ -166,10 +170,12 @@ impl<'a, 'p> Aligner<'a, 'p> {
         let base_version = version(base, functions.0);
         let head_version = version(head, functions.1);
         Aligner {
+            functions,
             apart,
             parameters: match_parameters(base, head, functions),
             to_head: vec![None; base_version.len()],
             to_base: vec![None; head_version.len()],
+            by_use: vec![false; base_version.len()],
             base: base_version,
             head: head_version,
         }
@@ -285,6 +291,7 @@ impl<'a, 'p> Aligner<'a, 'p> {
                 let same_type = self.base.keys.ty(a.ty) == self.head.keys.ty(b.ty);
                 if free && same_type {
                     self.link(x, y);
+                    self.by_use[x] = true;
                     work.extend(self.to_head[x].map(|y| (x, y)));
                 }
             }
@@ -302,7 +309,8 @@ impl<'a, 'p> Aligner<'a, 'p> {
                         self.push_deleted(deleted_from..i, unchanged, &mut edits);
                         deleted_from = i + 1;
                     }
-                    if self.head.body.idle[j] || self.is_same(i, j, blocks) {
+                    let same = self.is_same(i, j, blocks) && !self.has_moved(i, j);
+                    if self.head.body.idle[j] || same {
                         unchanged += 1;
                     } else {
                         let edit = Edit::Modified(self.base.site(i), self.head.site(j));
@@ -317,6 +325,22 @@ impl<'a, 'p> Aligner<'a, 'p> {
         }
         self.push_deleted(deleted_from..self.base.len(), unchanged, &mut edits);
         edits
+    }
+
+    /// Whether something that was paired for its use alone stands on the other side of what it must not change places
+    /// with: a load on that of something that may write, a call on that of anything that reads or writes.
+    fn has_moved(&self, i: usize, j: usize) -> bool {
+        let bond = |at: usize| bond(self.base.keys.program, self.base.instruction(at));
+        let own = bond(i);
+        if !self.by_use[i] || own == Bond::None {
+            return false;
+        }
+        let mut pairs = self.to_head.iter().enumerate();
+        pairs.any(|(x, y)| {
+            let Some(y) = *y else { return false };
+            let crossed = (x < i) != (y < j) && x != i && !self.base.body.idle[x];
+            crossed && own.binds(bond(x))
+        })
     }
 
     fn push_deleted(&self, range: std::ops::Range<usize>, run: u32, edits: &mut Vec<(Edit, u32)>) {
@@ -373,21 +397,37 @@ impl<'a, 'p> Aligner<'a, 'p> {
     }
 
     fn same_value(&self, x: Value, y: Value) -> bool {
+        self.same_value_within(x, y, DEEPEST)
+    }
+
+    fn same_value_within(&self, x: Value, y: Value, depth: u32) -> bool {
         match (x, y) {
             (Value::Result(x), Value::Result(y)) => {
                 let (x, y) = (self.base.index(x), self.head.index(y));
                 // An equal expression computed elsewhere is the same value too:
                 // the compiler keeps one of several equal computations.
-                self.to_head[x] == Some(y) || self.same_expression(x, y)
+                self.to_head[x] == Some(y) || self.same_expression(x, y, depth)
             }
             (Value::Argument(x), Value::Argument(y)) => {
-                self.parameters.get(&x).copied().unwrap_or(x) == y
+                self.parameters.get(&x).copied().unwrap_or(x) == y && self.same_passing(x, y)
             }
             _ => {
                 let (x, y) = (self.base.keys.fixed(x), self.head.keys.fixed(y));
                 x.is_some() && x == y
             }
         }
+    }
+
+    /// Whether parameters are passed alike: of one that is passed by value the function has a copy of its own, and
+    /// apart from that it looks like a pointer.
+    fn same_passing(&self, x: u32, y: u32) -> bool {
+        let by_value = |version: &Version<'_, '_>, function: FunctionId, at: u32| {
+            let parameters = &version.keys.program.function(function).parameters;
+            let parameter = parameters.get(at as usize);
+            parameter.is_some_and(|parameter| parameter.by_value)
+        };
+        let (left, right) = self.functions;
+        by_value(&self.base, left, x) == by_value(&self.head, right, y)
     }
 
     /// A jump to a new block, or one away from a vanished block, is not itself
@@ -400,6 +440,9 @@ impl<'a, 'p> Aligner<'a, 'p> {
     }
 
     fn same_target(&self, x: BlockId, y: BlockId, blocks: &BlockMap) -> bool {
+        if !self.begin_alike(x, y) {
+            return false;
+        }
         match blocks.to_head.get(&x) {
             Some(&partner) if partner == y => true,
             Some(_) if blocks.in_head.contains(&y) => false,
@@ -412,24 +455,46 @@ impl<'a, 'p> Aligner<'a, 'p> {
         }
     }
 
-    /// Only for what does not depend on memory or the way taken.
-    fn same_expression(&self, x: usize, y: usize) -> bool {
-        let pure = |instruction: &Instruction| {
-            matches!(
-                instruction.operation,
-                Operation::Binary(..)
-                    | Operation::Compare(_)
-                    | Operation::Cast(_)
-                    | Operation::Address(_)
-                    | Operation::Select
-            )
-        };
-        self.base.body.deep[x] == self.head.body.deep[y]
-            && pure(self.base.instruction(x))
-            && self.base.instruction(x).used_sites().all(|site| {
-                let at = self.base.index(site);
-                self.to_head[at].is_some() || pure(self.base.instruction(at))
+    /// Whether two blocks begin with the same, or one of them with something that only its version has. What stood behind a
+    /// branch and stands before it now, or where its ways join, has a partner, but on another way.
+    fn begin_alike(&self, x: BlockId, y: BlockId) -> bool {
+        let first = |version: &Version<'_, '_>, partner: &[Option<usize>], block: BlockId| {
+            let sites = version.keys.program.block(block).sites();
+            let mut own = sites.map(|site| version.index(site));
+            own.find(|&at| {
+                let instruction = version.instruction(at);
+                let is_phi = matches!(instruction.operation, Operation::Phi { .. });
+                let free = bond(version.keys.program, instruction) == Bond::None;
+                let anywhere = is_phi || free && partner[at].is_some();
+                !anywhere && !version.body.idle[at]
             })
+        };
+        let left = first(&self.base, &self.to_head, x);
+        let right = first(&self.head, &self.to_base, y);
+        let (Some(left), Some(right)) = (left, right) else {
+            return true;
+        };
+        let (Some(j), Some(i)) = (self.to_head[left], self.to_base[right]) else {
+            return true;
+        };
+        // What has moved is a change itself.
+        j == right || self.has_moved(left, j) || self.has_moved(i, right)
+    }
+
+    /// Only for what does not depend on memory or the way taken, and is made of the same values: what was loaded from
+    /// one place at two times looks alike.
+    fn same_expression(&self, x: usize, y: usize, depth: u32) -> bool {
+        let (a, b) = (self.base.instruction(x), self.head.instruction(y));
+        if depth == 0
+            || self.base.body.deep[x] != self.head.body.deep[y]
+            || !is_pure(a)
+            || !is_pure(b)
+        {
+            return false;
+        }
+        let (left, right) = (self.base.keys.operands(a), self.head.keys.operands(b));
+        let mut both = left.iter().zip(&right);
+        left.len() == right.len() && both.all(|(&x, &y)| self.same_value_within(x, y, depth - 1))
     }
 
     /// What comes from corresponding blocks must be the same; what comes over
@@ -456,7 +521,7 @@ impl<'a, 'p> Aligner<'a, 'p> {
                 .to_head
                 .get(block)
                 .and_then(|block| from.remove(block));
-            match partner {
+            match partner.or_else(|| self.behind_same_end(*block, right, &b_values)) {
                 Some(other) if self.same_value(value, other) => {}
                 Some(_) => return false,
                 None => old.push(value),
@@ -468,6 +533,31 @@ impl<'a, 'p> Aligner<'a, 'p> {
         let known = |y: &Value| a_values.iter().any(|&x| self.same_value(x, *y));
         old.iter().all(covered) && new.iter().all(known)
     }
+
+    /// What head's phi gets from the block that ends as one of base does. Of blocks that were split the ends correspond.
+    fn behind_same_end(&self, block: BlockId, from: &[BlockId], values: &[Value]) -> Option<Value> {
+        let end = self.base.keys.program.terminator(block);
+        let partner = self.to_head[self.base.index(end)]?;
+        let partner = self.head.instruction(partner).block;
+        let mut edges = from.iter().zip(values);
+        edges
+            .find(|(from, _)| **from == partner)
+            .map(|edge| *edge.1)
+    }
+}
+
+/// How deep expressions are compared that stand in other places.
+const DEEPEST: u32 = 16;
+
+fn is_pure(instruction: &Instruction) -> bool {
+    matches!(
+        instruction.operation,
+        Operation::Binary(..)
+            | Operation::Compare(_)
+            | Operation::Cast(_)
+            | Operation::Address(_)
+            | Operation::Select
+    )
 }
 
 /// Blocks that correspond, one to one.

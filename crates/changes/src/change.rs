@@ -20,7 +20,14 @@ pub struct ChangeSet {
     /// The textual differences, if the sources were given.
     pub hunks: Vec<Hunk>,
     pub sites: SiteMap,
-    /// Functions that correspond.
+    /// Variables that are the same.
+    #[serde(default)]
+    pub variables: VariableMap,
+    /// Variables of base and of head that the other version does not have and that nothing in the program refers to: if they
+    /// matter, then to the loader, which runs what is in its lists, or to a library that knows them by name.
+    #[serde(default)]
+    pub unreferred: [Vec<GlobalId>; 2],
+    /// Functions that correspond, by base's.
     pub functions: Vec<FunctionMatch>,
     /// The versions have no function of their own in common: these are two programs, and what is said of
     /// changes here means nothing.
@@ -205,8 +212,35 @@ impl SiteMap {
     }
 }
 
+/// Variables of base and of head that are one and the same: they correspond, and start with the same. Static variables
+/// of one name are told apart, whatever number the linker gave them; literals are the same by what is in them,
+/// however often and under whichever name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VariableMap {
+    /// By version and variable; variables with equal numbers are the same.
+    numbers: [Vec<u64>; 2],
+}
+
+impl VariableMap {
+    pub(crate) fn new(numbers: [Vec<u64>; 2]) -> VariableMap {
+        VariableMap { numbers }
+    }
+
+    pub fn are_same(&self, base: GlobalId, head: GlobalId) -> bool {
+        let [left, right] = &self.numbers;
+        let both = left.get(base.index()).zip(right.get(head.index()));
+        both.is_some_and(|(left, right)| left == right)
+    }
+}
+
 impl ChangeSet {
     pub const FORMAT: u32 = 1;
+
+    /// Whether functions of base and of head correspond.
+    pub fn are_one(&self, base: FunctionId, head: FunctionId) -> bool {
+        let found = self.functions.binary_search_by_key(&base, |pair| pair.base);
+        found.is_ok_and(|at| self.functions[at].head == head)
+    }
 
     pub fn change(&self, id: ChangeId) -> &Change {
         &self.changes[id.0 as usize]

@@ -6,7 +6,10 @@ use changeling_program::{FileId, FunctionId, GlobalId, Linkage, Place, Program, 
 
 use crate::alignment::align;
 use crate::functions::{Match, match_functions, match_instances};
-use crate::globals::{GlobalChange, GlobalPair, changed_globals, functions_in, match_globals};
+use crate::globals::{
+    GlobalChange, GlobalPair, changed_globals, functions_in, go_by_name, match_globals, referred,
+    same_variables, unreferred,
+};
 use crate::grouping::{Pair, changes, lines};
 use crate::keys::{Keys, Names};
 use crate::kinship::are_versions_of_one;
@@ -22,6 +25,15 @@ use crate::{
 pub fn compare(base: &Program, head: &Program, sources: &Sources) -> ChangeSet {
     let libraries = Libraries::new(base, head, sources);
     let mut matches = match_functions(base, head, &libraries);
+    // A function of the program's own is not the one of a library whose name it has.
+    matches.retain(|pair| {
+        let own = |which: Which, program: &Program, id: FunctionId| {
+            program.function(id).is_defined() && !libraries.has(which, id)
+        };
+        let defined = |program: &Program, id: FunctionId| program.function(id).is_defined();
+        (defined(head, pair.head) || !own(Which::Base, base, pair.base))
+            && (defined(base, pair.base) || !own(Which::Head, head, pair.head))
+    });
     let mut names = names(base, head, &matches);
     let mut keys = (Keys::new(base, &names.0), Keys::new(head, &names.1));
     for _ in 0..NESTED {
@@ -31,16 +43,18 @@ pub fn compare(base: &Program, head: &Program, sources: &Sources) -> ChangeSet {
         }
         matches.extend(more);
         names = self::names(base, head, &matches);
-        keys = (Keys::new(base, &names.0), Keys::new(head, &names.1));
+        keys = (keys.0.renamed(&names.0), keys.1.renamed(&names.1));
     }
     let globals = match_globals(&keys.0, &keys.1);
-    name_globals(&mut names, &globals, (base, head));
-    keys = (Keys::new(base, &names.0), Keys::new(head, &names.1));
+    if !go_by_name((&keys.0, &keys.1), &globals) {
+        name_globals(&mut names, &globals, (base, head));
+        keys = (keys.0.renamed(&names.0), keys.1.renamed(&names.1));
+    }
     matches.sort_by_key(|pair| pair.base);
     let text = Text::new(base, head, sources, &matches);
     (names.0.labels, names.1.labels) = labels((&keys.0, &keys.1), (&matches, &globals), &text);
     if !names.0.labels.is_empty() || !names.1.labels.is_empty() {
-        keys = (Keys::new(base, &names.0), Keys::new(head, &names.1));
+        keys = (keys.0.renamed(&names.0), keys.1.renamed(&names.1));
     }
     let (base_keys, head_keys) = keys;
     let apart = apart(
@@ -53,6 +67,7 @@ pub fn compare(base: &Program, head: &Program, sources: &Sources) -> ChangeSet {
     let mut set = ChangeSet {
         format: ChangeSet::FORMAT,
         sites: SiteMap::new(base, head),
+        variables: same_variables((&base_keys, &head_keys), &globals),
         library: libraries.functions(),
         foreign: !are_versions_of_one((base, head), sources, &matches),
         ..ChangeSet::default()
@@ -93,14 +108,25 @@ pub fn compare(base: &Program, head: &Program, sources: &Sources) -> ChangeSet {
         });
     }
     let explained: HashSet<HunkId> = set.changes.iter().filter_map(|own| own.hunk).collect();
+    let inside = [base, head].map(referred);
+    let is_known =
+        |program: &Program, global: GlobalId, sites: &[Site], inside: &HashSet<GlobalId>| {
+            let external = program.global(global).linkage != Linkage::Internal;
+            external || !sites.is_empty() || inside.contains(&global)
+        };
     for global in changed_globals(&base_keys, &head_keys, &globals) {
-        let change = global_change((&base_keys, &head_keys), &text, global);
         // A constant that is in the code itself by now acts by the change of the code alone.
-        let used = !change.base.modified.is_empty() || !change.head.modified.is_empty();
+        let used = is_known(base, global.base, &global.base_sites, &inside[0])
+            || is_known(head, global.head, &global.head_sites, &inside[1]);
+        let change = global_change((&base_keys, &head_keys), &text, global);
         if used || !change.hunk.is_some_and(|hunk| explained.contains(&hunk)) {
             set.changes.push(change);
         }
     }
+    set.unreferred = [
+        unreferred(base, globals.iter().map(|pair| pair.0)),
+        unreferred(head, globals.iter().map(|pair| pair.1)),
+    ];
     set.added = unmatched(head, matches.iter().map(|pair| pair.head));
     set.deleted = unmatched(base, matches.iter().map(|pair| pair.base));
     let lone = [

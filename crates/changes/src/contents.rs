@@ -100,9 +100,9 @@ impl<'a> Contents<'a> {
                 hash(&("label", self.keys.function(*function), name))
             }
             Constant::Opaque { ty, text } => match self.program.ty(*ty).shape {
-                // Too wide to be kept as a number.
-                Shape::Integer { .. } => hash(&("opaque", self.ty(*ty), text)),
-                _ => hash(&("opaque", self.ty(*ty), without_numbers(text))),
+                Shape::Metadata => hash(&("opaque", self.ty(*ty), without_numbers(text))),
+                // A number that is too wide to be kept as one, or another of many digits.
+                _ => hash(&("opaque", self.ty(*ty), text)),
             },
         }
     }
@@ -138,7 +138,12 @@ impl<'a> Contents<'a> {
         let [Value::Global(file), numbers] = elements else {
             return false;
         };
-        let name = self.program.global(*file).initialiser.and_then(bytes);
+        let file = self.program.global(*file);
+        // As Rust's compiler calls what has no name.
+        if !file.symbol.starts_with("alloc_") && !file.symbol.starts_with("anon.") {
+            return false;
+        }
+        let name = file.initialiser.and_then(bytes);
         let name = name.map(|name| name.strip_suffix(b"\0").unwrap_or(name));
         name.is_some_and(|name| name.ends_with(b".rs"))
             && bytes(*numbers).is_some_and(|numbers| numbers.len() == 16)

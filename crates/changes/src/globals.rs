@@ -7,6 +7,7 @@ use changeling_program::{
     Constant, ConstantId, FunctionId, Global, GlobalId, Linkage, Program, Site, Value, stable_name,
 };
 
+use crate::VariableMap;
 use crate::contents::is_nameless;
 use crate::keys::{Keys, hash};
 
@@ -143,6 +144,47 @@ fn pair_by(
     right.retain(|card| !gone.contains(&card.id));
 }
 
+/// Whether variables correspond just as their names do, so that none has to go by another one.
+pub fn go_by_name((base, head): (&Keys<'_>, &Keys<'_>), pairs: &[GlobalPair]) -> bool {
+    let named = |keys: &Keys<'_>| {
+        let ids = (0..keys.program.globals.len()).map(GlobalId::new);
+        let named = ids.filter(|&id| !is_nameless(keys.program.global(id)));
+        let names = named.map(|id| keys.global(id));
+        names.collect::<Vec<u64>>()
+    };
+    let (left, right) = (named(base), named(head));
+    let (own, other): (HashSet<u64>, HashSet<u64>) = (
+        left.iter().copied().collect(),
+        right.iter().copied().collect(),
+    );
+    let mut both = pairs.iter();
+    own.len() == left.len()
+        && other.len() == right.len()
+        && own.intersection(&other).count() == pairs.len()
+        && both.all(|&(left, right)| base.global(left) == head.global(right))
+}
+
+/// Which variables are the same. In `keys` those that correspond must go by one name.
+pub fn same_variables((base, head): (&Keys<'_>, &Keys<'_>), pairs: &[GlobalPair]) -> VariableMap {
+    let numbers = |keys: &Keys<'_>| -> Vec<u64> {
+        let ids = (0..keys.program.globals.len()).map(GlobalId::new);
+        ids.map(|id| keys.global(id)).collect()
+    };
+    let (mut left, mut right) = (numbers(base), numbers(head));
+    for &(own, other) in pairs {
+        if starts_otherwise((base, head), (own, other)) {
+            left[own.index()] = hash(&("base", own));
+            right[other.index()] = hash(&("head", other));
+        }
+    }
+    VariableMap::new([left, right])
+}
+
+fn starts_otherwise((base, head): (&Keys<'_>, &Keys<'_>), pair: GlobalPair) -> bool {
+    let globals = (base.program.global(pair.0), head.program.global(pair.1));
+    base.initial_key(globals.0) != head.initial_key(globals.1)
+}
+
 pub fn changed_globals(
     base: &Keys<'_>,
     head: &Keys<'_>,
@@ -150,8 +192,8 @@ pub fn changed_globals(
 ) -> Vec<GlobalChange> {
     let changed = pairs.iter().filter(|pair| {
         let globals = (base.program.global(pair.0), head.program.global(pair.1));
-        let defined = globals.0.initialiser.is_some() && globals.1.initialiser.is_some();
-        defined && base.initial_key(globals.0) != head.initial_key(globals.1)
+        let defined = globals.0.initialiser.is_some() || globals.1.initialiser.is_some();
+        defined && starts_otherwise((base, head), **pair)
     });
     let changed: Vec<GlobalPair> = changed.copied().collect();
     let base_uses = uses(base.program, changed.iter().map(|pair| pair.0).collect());
@@ -167,6 +209,43 @@ pub fn changed_globals(
     let mut changes: Vec<GlobalChange> = changed.into_iter().map(change).collect();
     changes.sort_by(|a, b| (&a.name, a.base).cmp(&(&b.name, b.base)));
     changes
+}
+
+/// Variables that are defined and not among the matched ones, and that neither code nor another variable refers to.
+pub fn unreferred(program: &Program, matched: impl Iterator<Item = GlobalId>) -> Vec<GlobalId> {
+    let matched: HashSet<GlobalId> = matched.collect();
+    let ids = (0..program.globals.len()).map(GlobalId::new);
+    let alone = ids.filter(|id| {
+        let global = program.global(*id);
+        // These keep the linker from leaving something out, and are not read.
+        let kept = global.symbol == "llvm.used" || global.symbol == "llvm.compiler.used";
+        global.initialiser.is_some() && !kept && !is_nameless(global) && !matched.contains(id)
+    });
+    let alone: HashSet<GlobalId> = alone.collect();
+    let mut found = alone.clone();
+    for id in uses(program, alone).into_keys() {
+        found.remove(&id);
+    }
+    let referred = referred(program);
+    found.retain(|id| !referred.contains(id));
+    let mut found: Vec<GlobalId> = found.into_iter().collect();
+    found.sort_unstable();
+    found
+}
+
+/// Variables whose address is in what others start with. Lists for the linker do not count.
+pub fn referred(program: &Program) -> HashSet<GlobalId> {
+    let ids = (0..program.globals.len()).map(GlobalId::new);
+    let others = ids.filter(|&id| !program.global(id).symbol.starts_with("llvm."));
+    let inside = others.flat_map(|own| {
+        let inside = match program.global(own).initialiser {
+            Some(Value::Constant(id)) => mentioned(program, id),
+            Some(Value::Global(other)) => vec![other],
+            _ => Vec::new(),
+        };
+        inside.into_iter().filter(move |&other| other != own)
+    });
+    inside.collect()
 }
 
 fn name(global: &Global) -> String {

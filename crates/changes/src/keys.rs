@@ -36,14 +36,13 @@ pub struct Keys<'p> {
 
 impl<'p> Keys<'p> {
     pub fn new(program: &'p Program, names: &Names) -> Keys<'p> {
-        let labels = names.labels.iter();
         let mut keys = Keys {
             program,
             types: Vec::with_capacity(program.types.len()),
             constants: Vec::new(),
             globals: Vec::new(),
             functions: Vec::new(),
-            labels: labels.map(|(&block, name)| (block, hash(name))).collect(),
+            labels: HashMap::new(),
             joints: Joints::new(program),
         };
         // Parts of a type have lower numbers than the type.
@@ -51,6 +50,15 @@ impl<'p> Keys<'p> {
             let key = keys.type_key(&ty.shape, ty.size);
             keys.types.push(key);
         }
+        keys.renamed(names)
+    }
+
+    /// The same with other names.
+    pub fn renamed(self, names: &Names) -> Keys<'p> {
+        let mut keys = self;
+        let program = keys.program;
+        let labels = names.labels.iter();
+        keys.labels = labels.map(|(&block, name)| (block, hash(name))).collect();
         keys.functions = program
             .function_ids()
             .map(|id| match names.functions.get(&id) {
@@ -113,6 +121,10 @@ impl<'p> Keys<'p> {
 
     pub fn function(&self, id: FunctionId) -> u64 {
         self.functions[id.index()]
+    }
+
+    pub fn global(&self, id: GlobalId) -> u64 {
+        self.globals[id.index()]
     }
 
     /// Name and type: what kind of thing the instruction is.

@@ -8,6 +8,7 @@
 
 mod alignment;
 mod attribution;
+mod bonds;
 mod change;
 mod compare;
 mod contents;
@@ -33,10 +34,10 @@ mod versions;
 
 pub use change::{
     Change, ChangeId, ChangeKind, ChangeSet, FunctionMatch, Hunk, HunkId, Lines, Reason, Side,
-    SiteMap, Span, Subject,
+    SiteMap, Span, Subject, VariableMap,
 };
 pub use compare::compare;
-pub use contents::is_nameless;
 pub use csg::{ChangeSequences, Version};
+pub use globals::referred;
 pub use kinship::own_functions;
 pub use source::Sources;

@@ -4,6 +4,7 @@
 mod common;
 
 use changeling_changes::Subject;
+use changeling_program::{Constant, Global, GlobalId, Program, Value};
 use common::{Pair, lines_of};
 
 const BASE: &str = "\
@@ -162,4 +163,137 @@ fn files_that_change_places_are_no_change() {
     assert!(units(SECOND, FIRST).set.changes.is_empty());
     let pair = units(&FIRST.replace("count", "total"), SECOND);
     assert!(pair.set.changes.is_empty(), "{:#?}", pair.set.changes);
+}
+
+/// The linker numbers static variables of one name, and the compiler literals, in the order in which they come.
+#[test]
+fn what_is_the_same_does_not_hang_on_the_order() {
+    let pair = units(SECOND, FIRST);
+    let starting = |program: &Program, with: u128| {
+        let holds = |global: &Global| match global.initialiser {
+            Some(Value::Constant(id)) => {
+                let constant = program.constant(id);
+                matches!(constant, Constant::Integer { bits, .. } if *bits == with)
+            }
+            _ => false,
+        };
+        let at = program.globals.iter().position(holds);
+        GlobalId::new(at.expect("a variable that starts so"))
+    };
+    let [first, second] = [1, 2].map(|with| starting(&pair.base, with));
+    let [head_first, head_second] = [1, 2].map(|with| starting(&pair.head, with));
+    let symbols = (
+        &pair.base.global(first).symbol,
+        &pair.head.global(head_second).symbol,
+    );
+    assert_eq!(symbols.0, symbols.1, "they have changed places");
+    let same = &pair.set.variables;
+    assert!(same.are_same(first, head_first) && same.are_same(second, head_second));
+    assert!(!same.are_same(first, head_second) && !same.are_same(second, head_first));
+    // Matched, but not the same any more.
+    let pair = units(&FIRST.replace("= 1", "= 3"), SECOND);
+    let (first, changed) = (starting(&pair.base, 1), starting(&pair.head, 3));
+    assert!(!pair.set.variables.are_same(first, changed));
+
+    let literals = |texts: [&str; 2]| {
+        let calls = texts.map(|text| format!("puts(\"{text}\");"));
+        format!(
+            "int puts(const char *);\nint main(void) {{ {} }}\n",
+            calls.concat()
+        )
+    };
+    let pair = Pair::new(&literals(["one", "two"]), &literals(["two", "three"]));
+    let same = |base: usize, head: usize| {
+        let [base, head] = [base, head].map(GlobalId::new);
+        pair.set.variables.are_same(base, head)
+    };
+    assert_eq!(pair.base.global(GlobalId::new(1)).symbol, ".str.1");
+    assert!(same(1, 0) && !same(0, 0) && !same(1, 1));
+}
+
+/// Calls of it are no longer calls of the library's.
+#[test]
+fn a_function_of_the_programs_own_is_not_the_librarys() {
+    let text = "int puts(const char *);\nint main(void) {\n  return puts(\"a\");\n}\n";
+    let own = "int puts(const char *text) { return text[0]; }\n";
+    for (base, head) in [
+        (text.to_owned(), own.to_owned() + text),
+        (own.to_owned() + text, text.to_owned()),
+    ] {
+        let pair = Pair::new(&base, &head);
+        let line = |text: &str| text.lines().position(|line| line.contains("return puts"));
+        let [base_line, head_line] = [&base, &head].map(|text| line(text).unwrap() as u32 + 1);
+        let change = pair.only();
+        assert_eq!(lines_of(&pair.base, &change.base.modified), [base_line]);
+        assert_eq!(lines_of(&pair.head, &change.head.modified), [head_line]);
+    }
+    let variable = "int main(void) {\n  return opterr;\n}\n";
+    let pair = Pair::new(
+        &format!("extern int opterr;\n{variable}"),
+        &format!("int opterr = 0;\n{variable}"),
+    );
+    assert_eq!(lines_of(&pair.head, &pair.only().head.modified), [3]);
+}
+
+#[test]
+fn what_only_the_loader_or_a_library_looks_at_is_known() {
+    let text = "int value;\nvoid set(void) { value = 3; }\nint main(void) { return value; }\n";
+    let alone = |head: &str| {
+        let pair = Pair::new(text, head);
+        let [base, head] = pair.set.unreferred.each_ref().map(Vec::len);
+        (base, head)
+    };
+    assert_eq!(alone(text), (0, 0));
+    let early = text.replace("void set", "__attribute__((constructor)) void set");
+    assert_eq!(alone(&early), (0, 1));
+    let listed =
+        "__attribute__((section(\".init_array\"), used)) static void (*list)(void) = set;\n";
+    assert_eq!(alone(&format!("{text}{listed}")), (0, 1));
+    assert_eq!(alone(&format!("{text}int opterr = 0;\n")), (0, 1));
+    let referred = text.replace("value = 3", "static int more = 4; value = more++");
+    assert_eq!(alone(&referred), (0, 0));
+}
+
+/// What is a place in Rust is a table in C.
+#[test]
+fn names_of_files_in_rust_with_numbers_behind_them_count() {
+    let text = "static const struct { const char *name; int v[4]; } table[] = {{\"a.rs\", {1, 2, 3, 4}}, {\"b.c\", {5, 6, 7, 8}}};\n\
+                int main(int argc, char **argv) { return table[argc & 1].v[argc >> 1 & 3]; }\n";
+    let pair = Pair::new(text, &text.replace("3, 4", "9, 4"));
+    assert!(matches!(&pair.only().subject, Subject::Global { .. }));
+}
+
+/// The hunk is explained by what was changed in the code beside it, but the variable is read through another one.
+#[test]
+fn a_variable_that_others_lead_to_is_not_forgotten() {
+    let text = "static int limit = 5; static int twice(int c) { return c * 2; }\n\
+                static int *limits[] = {&limit};\n\
+                int main(int argc, char **argv) { return twice(argc) + *limits[argc >> 8]; }\n";
+    let head = text.replace("= 5", "= 6").replace("c * 2", "c * 3");
+    let pair = Pair::new(text, &head);
+    let of_variables = pair
+        .set
+        .changes
+        .iter()
+        .filter(|change| change.subject != Subject::Code);
+    assert_eq!(of_variables.count(), 1, "{:#?}", pair.set.changes);
+}
+
+#[test]
+fn a_copy_is_not_what_it_was_copied_from() {
+    let text = "struct big { int a[6]; };\n\
+                static int bump(struct big b, int by) { b.a[1] += by; return b.a[1]; }\n\
+                int main(int argc, char **argv) { struct big x = {{1, 2}}; return bump(x, argc) + x.a[1]; }\n";
+    let head = text
+        .replace("struct big b", "struct big *b")
+        .replace("b.a", "b->a")
+        .replace("(x, ", "(&x, ");
+    let pair = Pair::new(text, &head);
+    let lines: Vec<u32> = pair
+        .set
+        .changes
+        .iter()
+        .flat_map(|change| lines_of(&pair.head, &change.head.modified))
+        .collect();
+    assert!(lines.contains(&2), "{:#?}", pair.set.changes);
 }

@@ -299,3 +299,100 @@ int main(int argc, char **argv) {
     let lost = said.stdout.contains("symbolic input was lost");
     assert!(lost, "{}", said.stdout);
 }
+
+/// What is read through a pointer that was chosen before; it is only known where the pointer was made.
+#[test]
+fn contents_behind_a_chosen_pointer_count() {
+    let text = r#"#include <stdio.h>
+static int one = 1, two = 2;
+int main(void) {
+    int c = getchar(), d = getchar(), *chosen;
+    if (c == 'a') { puts("A"); chosen = &one; }
+    else if (c == 'b') { puts("B"); chosen = &two; }
+    else { one++; two++; chosen = &c; }
+    return d == 'w' ? *chosen & 127 : 0;
+}
+"#;
+    Pair {
+        text,
+        change: ("one = 1", "one = 5"),
+        streams: &["--stdin", "2"],
+    }
+    .differs();
+}
+
+/// No instruction tells of it: who is called goes by the same name, and the loader calls by itself.
+#[test]
+fn what_takes_the_place_of_a_library_or_runs_by_itself_counts() {
+    let text = r#"#include <stdio.h>
+#include <unistd.h>
+int value;
+/* own */
+/* early */ void set(void) { value = 3; }
+int main(int argc, char **argv) {
+    int c = getchar();
+    if (argc > 5) set();
+    if (c == 'a') puts("hello");
+    return c == 'b' ? value : 0;
+}
+"#;
+    for change in [
+        (
+            "/* own */",
+            "int puts(const char *text) { return write(1, text, 1); }",
+        ),
+        ("/* early */", "__attribute__((constructor))"),
+    ] {
+        let streams = &["--stdin", "1"];
+        Pair {
+            text,
+            change,
+            streams,
+        }
+        .differs();
+    }
+}
+
+/// Every instruction is still there, and none that uses its value differs.
+#[test]
+fn another_order_and_another_way_of_passing_count() {
+    let moved = r#"#include <stdio.h>
+static int next(void) { puts("next"); return getchar(); }
+int main(void) {
+    int c = getchar(), value;
+    if (c != 'a') return 0;
+    value = next(); puts("one"); puts("two");
+    return value == 'b';
+}
+"#;
+    let copied = "#define TAKEN b\n#define HAS b.\n#define GIVEN x\n";
+    let shared = "#define TAKEN *b\n#define HAS b->\n#define GIVEN &x\n";
+    let passed = format!(
+        "#include <stdio.h>\n{copied}{}",
+        r#"struct big { int a[6]; };
+static int bump(struct big TAKEN, int by) { HAS a[1] += by; return HAS a[1]; }
+int main(void) {
+    int c = getchar();
+    struct big x = {{1, 2, 3}};
+    return c == 'a' ? bump(GIVEN, c) + x.a[1] & 63 : 0;
+}
+"#
+    );
+    for (text, change) in [
+        (
+            moved,
+            (
+                "value = next(); puts(\"one\"); puts(\"two\");",
+                "puts(\"one\"); puts(\"two\"); value = next();",
+            ),
+        ),
+        (&passed, (copied, shared)),
+    ] {
+        Pair {
+            text,
+            change,
+            streams: &["--stdin", "1"],
+        }
+        .differs();
+    }
+}

@@ -337,17 +337,7 @@ impl<'a> Work<'a> {
         let (Callee::Direct(base), Callee::Direct(head)) = (&base.callee, &head.callee) else {
             return false;
         };
-        let own = |pair: &&FunctionMatch| pair.base == *base;
-        match self.pair.changes.functions.iter().find(own) {
-            Some(pair) => pair.head == *head,
-            None => {
-                let [base, head] = [
-                    self.program(Side::Base).function(*base),
-                    self.program(Side::Head).function(*head),
-                ];
-                !base.is_defined() && !head.is_defined() && base.symbol == head.symbol
-            }
-        }
+        self.pair.changes.are_one(*base, *head)
     }
 
     /// Whether control that leaves two blocks by the same side goes to blocks that do the same, or to blind ones.

@@ -1,8 +1,9 @@
 //! What of a change really does something, and where.
 
 use crate::runner::Side;
-use changeling_changes::{Change, ChangeSet, Subject, is_nameless};
-use changeling_program::{BlockId, Constant, GlobalId, Operation, Program, Site, TypeId, Value};
+use changeling_analysis::library;
+use changeling_changes::{Change, ChangeSet, Subject, referred};
+use changeling_program::{BlockId, Constant, Operation, Program, Site, Value};
 
 /// Both programs and what changed between them.
 #[derive(Clone, Copy)]
@@ -28,8 +29,10 @@ impl Pair<'_> {
 
     /// Whether the changes are all there is, and every one is tied to instructions. One of what runs before
     /// `main`, or of contents that nothing refers to, is not; nor is one of contents that other variables lead to,
-    /// because who follows their pointers does not name it. Nor is what was changed in assembler outside of functions.
+    /// because who follows their pointers does not name it. Nor is what was changed in assembler outside of functions,
+    /// or what only a library can call in place of its own.
     pub fn is_complete(&self) -> bool {
+        let led_to = self.programs.map(referred);
         let mut changes = self.changes.changes.iter();
         let tied = changes.all(|change| {
             let tied = !change.base.modified.is_empty() || !change.head.modified.is_empty();
@@ -37,14 +40,28 @@ impl Pair<'_> {
                 Subject::Code => false,
                 Subject::Global { name, base, head } => {
                     name.starts_with("llvm.")
-                        || is_led_to(self.programs[0], *base)
-                        || is_led_to(self.programs[1], *head)
+                        || led_to[0].contains(base)
+                        || led_to[1].contains(head)
                 }
             };
             tied && !hidden
         });
         let [base, head] = self.programs.map(|program| &program.assembler);
-        tied && self.changes.assumed.is_empty() && base == head
+        let mut unreferred = self.changes.unreferred.iter();
+        tied && unreferred.all(Vec::is_empty)
+            && !self.replaces_library()
+            && self.changes.assumed.is_empty()
+            && base == head
+    }
+
+    /// Whether only one version has a function of its own that the library calls in place of its.
+    fn replaces_library(&self) -> bool {
+        let lone = [&self.changes.deleted, &self.changes.added];
+        let mut both = self.programs.iter().zip(lone);
+        both.any(|(program, lone)| {
+            let mut symbols = lone.iter().map(|id| &program.function(*id).symbol);
+            symbols.any(|symbol| library::replaces(symbol))
+        })
     }
 
     /// What the other version has in place of a site of `side`.
@@ -115,10 +132,12 @@ impl Pair<'_> {
                 }
             }
             (Value::Global(own), Value::Global(other)) => {
-                same_global([program, other_program], own, other, LONGEST_CHAIN)
+                let (base, head) = in_order(side, own, other);
+                self.changes.variables.are_same(base, head)
             }
             (Value::Function(own), Value::Function(other)) => {
-                program.function(own).symbol == other_program.function(other).symbol
+                let (base, head) = in_order(side, own, other);
+                self.changes.are_one(base, head)
             }
             _ => false,
         }
@@ -138,6 +157,14 @@ impl Pair<'_> {
     }
 }
 
+/// What is a version's own and the other's, base's first.
+fn in_order<T>(side: Side, own: T, other: T) -> (T, T) {
+    match side {
+        Side::Base => (own, other),
+        Side::Head => (other, own),
+    }
+}
+
 /// Constants that can be compared without their program.
 fn plain(constant: &Constant) -> Option<(u128, bool)> {
     match constant {
@@ -145,97 +172,5 @@ fn plain(constant: &Constant) -> Option<(u128, bool)> {
         Constant::Null { .. } | Constant::Zero { .. } => Some((0, false)),
         Constant::Undefined { .. } => Some((0, true)),
         _ => None,
-    }
-}
-
-/// Whether the contents of another variable have the address of this one. Lists for the linker do not count.
-fn is_led_to(program: &Program, global: GlobalId) -> bool {
-    let others = program.globals.iter().enumerate();
-    let mut initialisers = others
-        .filter(|(at, other)| *at != global.index() && !other.symbol.starts_with("llvm."))
-        .filter_map(|(_, other)| other.initialiser);
-    initialisers.any(|value| mentions(program, value, global))
-}
-
-fn mentions(program: &Program, value: Value, global: GlobalId) -> bool {
-    match value {
-        Value::Global(own) => own == global,
-        Value::Constant(constant) => match program.constant(constant) {
-            Constant::Aggregate { elements, .. } => {
-                let mut elements = elements.iter();
-                elements.any(|&element| mentions(program, element, global))
-            }
-            Constant::Expression { operands, .. } => {
-                let mut operands = operands.iter();
-                operands.any(|&operand| mentions(program, operand, global))
-            }
-            Constant::Offset { base, .. } => mentions(program, *base, global),
-            _ => false,
-        },
-        _ => false,
-    }
-}
-
-/// How long a chain of literals that lead to each other is followed.
-const LONGEST_CHAIN: u32 = 8;
-
-/// Names of literals are given by their order, so that what is in them counts: `.str.2` may be `"w"` here and `"a"` there.
-/// Where variables that have names of their own were changed, it is known who refers to them.
-fn same_global(programs: [&Program; 2], own: GlobalId, other: GlobalId, chain: u32) -> bool {
-    let [own, other] = [programs[0].global(own), programs[1].global(other)];
-    let nameless = is_nameless(own);
-    let same_content = || match (own.initialiser, other.initialiser) {
-        (Some(own), Some(other)) => chain > 0 && same_content(programs, own, other, chain - 1),
-        _ => false,
-    };
-    own.symbol == other.symbol && nameless == is_nameless(other) && (!nameless || same_content())
-}
-
-/// Whether the same is in two literals. What is not known to be the same is not.
-fn same_content(programs: [&Program; 2], own: Value, other: Value, chain: u32) -> bool {
-    let [program, other_program] = programs;
-    let same_size = |own: &TypeId, other: &TypeId| {
-        let size = program.ty(*own).size;
-        size.is_some() && size == other_program.ty(*other).size
-    };
-    match (own, other) {
-        (Value::Global(own), Value::Global(other)) => same_global(programs, own, other, chain),
-        (Value::Function(own), Value::Function(other)) => {
-            program.function(own).symbol == other_program.function(other).symbol
-        }
-        (Value::Constant(own), Value::Constant(other)) => {
-            match (program.constant(own), other_program.constant(other)) {
-                (
-                    Constant::Bytes { ty: a, bytes: own },
-                    Constant::Bytes {
-                        ty: b,
-                        bytes: other,
-                    },
-                ) => same_size(a, b) && own == other,
-                (
-                    Constant::Aggregate {
-                        ty: a,
-                        elements: own,
-                    },
-                    Constant::Aggregate {
-                        ty: b,
-                        elements: other,
-                    },
-                ) => {
-                    let mut elements = own.iter().zip(other);
-                    same_size(a, b)
-                        && own.len() == other.len()
-                        && elements.all(|(&own, &other)| same_content(programs, own, other, chain))
-                }
-                (
-                    Constant::Integer { ty: a, bits: own },
-                    Constant::Integer { ty: b, bits: other },
-                ) => same_size(a, b) && own == other,
-                (Constant::Zero { ty: a }, Constant::Zero { ty: b })
-                | (Constant::Null { ty: a }, Constant::Null { ty: b }) => same_size(a, b),
-                _ => false,
-            }
-        }
-        _ => false,
     }
 }
