@@ -3,7 +3,8 @@
 use crate::error::{BuildError, READ};
 use crate::tools::ARCHITECTURE;
 use crate::translation::Kind;
-use object::{Architecture, Object, ObjectKind};
+use object::{Architecture, Object, ObjectKind, ObjectSymbol};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Refuses files that can be no part of a program, before a tool says so less clearly.
@@ -79,6 +80,20 @@ pub fn check_architecture(path: &Path, bytes: &[u8]) -> Result<(), BuildError> {
         path: path.to_path_buf(),
         found,
     })
+}
+
+/// What of a program the libraries can see that it is linked with: they know the name themselves, or the program is linked so
+/// that they see everything. What they call by these names is the program's.
+pub fn exports(program: &Path) -> Result<BTreeSet<String>, BuildError> {
+    let bytes = std::fs::read(program).map_err(|e| BuildError::io(READ, program, e))?;
+    let file = object::File::parse(bytes.as_slice()).map_err(|error| BuildError::NotAProgram {
+        path: program.to_path_buf(),
+        reason: error.to_string(),
+    })?;
+    let symbols = file.dynamic_symbols();
+    let defined = symbols.filter(|symbol| symbol.is_definition());
+    let names = defined.filter_map(|symbol| symbol.name().ok());
+    Ok(names.map(str::to_owned).collect())
 }
 
 /// The name of a file as users see it: relative to a root if it is below.

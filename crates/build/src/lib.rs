@@ -30,6 +30,7 @@ mod version;
 
 pub use error::BuildError;
 pub use fatal::llvm_ends_with;
+pub use inspect::exports;
 pub use version::{
     BUILT_FORMAT, BuildOptions, Built, Language, MissingObject, Source, Variant, VariantBinary,
 };

@@ -20,8 +20,11 @@ pub struct ChangeSet {
     /// The textual differences, if the sources were given.
     pub hunks: Vec<Hunk>,
     pub sites: SiteMap,
-    /// Functions that correspond.
+    /// Functions that correspond, those of base ascending.
     pub functions: Vec<FunctionMatch>,
+    /// Variables with names of their own that correspond, those of base ascending.
+    #[serde(default)]
+    pub globals: Vec<(GlobalId, GlobalId)>,
     /// The versions have no function of their own in common: these are two programs, and what is said of
     /// changes here means nothing.
     #[serde(default)]

@@ -46,6 +46,13 @@ pub fn match_globals(base: &Keys<'_>, head: &Keys<'_>) -> Vec<GlobalPair> {
     for (key, alone) in rounds {
         pair_by((&mut left, &mut right), key, alone, &mut pairs);
     }
+    // A variable of a library and one of the program's own are two, whatever they are called. What the compiler makes for
+    // classes may come along with the program or not.
+    let replaced = |&(left, right): &GlobalPair| {
+        let (left, right) = (base.program.global(left), head.program.global(right));
+        left.initialiser.is_some() != right.initialiser.is_some() && !left.symbol.starts_with("_ZT")
+    };
+    pairs.retain(|pair| !replaced(pair));
     pairs.sort_unstable();
     pairs
 }

@@ -2,7 +2,9 @@
 
 use crate::runner::Side;
 use changeling_changes::{Change, ChangeSet, Subject, is_nameless};
-use changeling_program::{BlockId, Constant, GlobalId, Operation, Program, Site, TypeId, Value};
+use changeling_program::{
+    BlockId, Constant, FunctionId, GlobalId, Operation, Program, Site, TypeId, Value,
+};
 
 /// Both programs and what changed between them.
 #[derive(Clone, Copy)]
@@ -70,9 +72,14 @@ impl Pair<'_> {
             let Some(partner) = self.partner(side, site) else {
                 continue;
             };
+            // Where the contents of a variable were changed, it is the same one that comes by the edge.
+            let is_changed = |value: Value| {
+                change.subject != Subject::Code
+                    && !matches!(value, Value::Result(_) | Value::Argument(_))
+            };
             for (&value, &from) in instruction.operands.iter().zip(incoming) {
                 let end = program.terminator(from);
-                if !self.same_edge(change, side, (value, end), partner) {
+                if is_changed(value) || !self.same_edge(change, side, (value, end), partner) {
                     sites.push(end);
                 }
             }
@@ -115,10 +122,86 @@ impl Pair<'_> {
                 }
             }
             (Value::Global(own), Value::Global(other)) => {
-                same_global([program, other_program], own, other, LONGEST_CHAIN)
+                self.same_global(side, own, other, LONGEST_CHAIN)
             }
-            (Value::Function(own), Value::Function(other)) => {
-                program.function(own).symbol == other_program.function(other).symbol
+            (Value::Function(own), Value::Function(other)) => self.same_function(side, own, other),
+            _ => false,
+        }
+    }
+
+    /// Symbols tell nothing: static functions and variables of one name get theirs by their order.
+    fn same_function(&self, side: Side, own: FunctionId, other: FunctionId) -> bool {
+        let [base, head] = in_order(side, own, other);
+        let functions = &self.changes.functions;
+        let at = functions.binary_search_by_key(&base, |pair| pair.base);
+        at.is_ok_and(|at| functions[at].head == head)
+    }
+
+    /// Names of literals are given by their order as well, so that what is in them counts: `.str.2` may be `"w"` here and
+    /// `"a"` there. Where variables that have names of their own were changed, it is known who refers to them.
+    fn same_global(&self, side: Side, own: GlobalId, other: GlobalId, chain: u32) -> bool {
+        let [program, other_program] = [side, side.other()].map(|s| self.programs[s.index()]);
+        let contents = [program.global(own), other_program.global(other)];
+        match contents.map(is_nameless) {
+            [true, true] => match contents.map(|global| global.initialiser) {
+                [Some(own), Some(other)] => {
+                    chain > 0 && self.same_content(side, own, other, chain - 1)
+                }
+                _ => false,
+            },
+            [false, false] => {
+                let [base, head] = in_order(side, own, other);
+                let globals = &self.changes.globals;
+                let at = globals.binary_search_by_key(&base, |pair| pair.0);
+                at.is_ok_and(|at| globals[at].1 == head)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the same is in two literals. What is not known to be the same is not.
+    fn same_content(&self, side: Side, own: Value, other: Value, chain: u32) -> bool {
+        let [program, other_program] = [side, side.other()].map(|s| self.programs[s.index()]);
+        let same_size = |own: &TypeId, other: &TypeId| {
+            let size = program.ty(*own).size;
+            size.is_some() && size == other_program.ty(*other).size
+        };
+        match (own, other) {
+            (Value::Global(own), Value::Global(other)) => self.same_global(side, own, other, chain),
+            (Value::Function(own), Value::Function(other)) => self.same_function(side, own, other),
+            (Value::Constant(own), Value::Constant(other)) => {
+                match (program.constant(own), other_program.constant(other)) {
+                    (
+                        Constant::Bytes { ty: a, bytes: own },
+                        Constant::Bytes {
+                            ty: b,
+                            bytes: other,
+                        },
+                    ) => same_size(a, b) && own == other,
+                    (
+                        Constant::Aggregate {
+                            ty: a,
+                            elements: own,
+                        },
+                        Constant::Aggregate {
+                            ty: b,
+                            elements: other,
+                        },
+                    ) => {
+                        let mut elements = own.iter().zip(other);
+                        same_size(a, b)
+                            && own.len() == other.len()
+                            && elements
+                                .all(|(&own, &other)| self.same_content(side, own, other, chain))
+                    }
+                    (
+                        Constant::Integer { ty: a, bits: own },
+                        Constant::Integer { ty: b, bits: other },
+                    ) => same_size(a, b) && own == other,
+                    (Constant::Zero { ty: a }, Constant::Zero { ty: b })
+                    | (Constant::Null { ty: a }, Constant::Null { ty: b }) => same_size(a, b),
+                    _ => false,
+                }
             }
             _ => false,
         }
@@ -179,63 +262,10 @@ fn mentions(program: &Program, value: Value, global: GlobalId) -> bool {
 /// How long a chain of literals that lead to each other is followed.
 const LONGEST_CHAIN: u32 = 8;
 
-/// Names of literals are given by their order, so that what is in them counts: `.str.2` may be `"w"` here and `"a"` there.
-/// Where variables that have names of their own were changed, it is known who refers to them.
-fn same_global(programs: [&Program; 2], own: GlobalId, other: GlobalId, chain: u32) -> bool {
-    let [own, other] = [programs[0].global(own), programs[1].global(other)];
-    let nameless = is_nameless(own);
-    let same_content = || match (own.initialiser, other.initialiser) {
-        (Some(own), Some(other)) => chain > 0 && same_content(programs, own, other, chain - 1),
-        _ => false,
-    };
-    own.symbol == other.symbol && nameless == is_nameless(other) && (!nameless || same_content())
-}
-
-/// Whether the same is in two literals. What is not known to be the same is not.
-fn same_content(programs: [&Program; 2], own: Value, other: Value, chain: u32) -> bool {
-    let [program, other_program] = programs;
-    let same_size = |own: &TypeId, other: &TypeId| {
-        let size = program.ty(*own).size;
-        size.is_some() && size == other_program.ty(*other).size
-    };
-    match (own, other) {
-        (Value::Global(own), Value::Global(other)) => same_global(programs, own, other, chain),
-        (Value::Function(own), Value::Function(other)) => {
-            program.function(own).symbol == other_program.function(other).symbol
-        }
-        (Value::Constant(own), Value::Constant(other)) => {
-            match (program.constant(own), other_program.constant(other)) {
-                (
-                    Constant::Bytes { ty: a, bytes: own },
-                    Constant::Bytes {
-                        ty: b,
-                        bytes: other,
-                    },
-                ) => same_size(a, b) && own == other,
-                (
-                    Constant::Aggregate {
-                        ty: a,
-                        elements: own,
-                    },
-                    Constant::Aggregate {
-                        ty: b,
-                        elements: other,
-                    },
-                ) => {
-                    let mut elements = own.iter().zip(other);
-                    same_size(a, b)
-                        && own.len() == other.len()
-                        && elements.all(|(&own, &other)| same_content(programs, own, other, chain))
-                }
-                (
-                    Constant::Integer { ty: a, bits: own },
-                    Constant::Integer { ty: b, bits: other },
-                ) => same_size(a, b) && own == other,
-                (Constant::Zero { ty: a }, Constant::Zero { ty: b })
-                | (Constant::Null { ty: a }, Constant::Null { ty: b }) => same_size(a, b),
-                _ => false,
-            }
-        }
-        _ => false,
+/// Base's first.
+fn in_order<T>(side: Side, own: T, other: T) -> [T; 2] {
+    match side {
+        Side::Base => [own, other],
+        Side::Head => [other, own],
     }
 }
