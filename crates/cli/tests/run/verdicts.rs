@@ -361,3 +361,26 @@ int main(void) {
         .differs();
     }
 }
+
+/// The library's code for the class differs, and nothing but its table of virtual functions leads there.
+#[test]
+fn what_a_library_does_with_a_class_counts() {
+    let room = Room::new();
+    let text = r#"#include <cstdio>
+#include <memory>
+struct Node { int v; Node(int v) : v(v) {} /* ~Node */ };
+int main() {
+    int c = getchar(), d = getchar();
+    std::shared_ptr<Node> p = std::make_shared<Node>(d);
+    if (c == 'x') { p.reset(); puts("x"); return 0; }
+    p->v = 0;
+    puts("end");
+}
+"#;
+    let last = "~Node() { if (v == 'n') puts(\"gone\"); }";
+    room.write("old.cpp", text);
+    room.write("new.cpp", text.replace("/* ~Node */", last));
+    let run = ["run", "old.cpp", "new.cpp", "--stdin", "2", "--jobs", "1"];
+    let said = room.changeling(&run);
+    assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+}
