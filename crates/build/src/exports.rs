@@ -43,6 +43,14 @@ impl Built {
         }
         exports_of(&self.plain).unwrap_or(Exports::All)
     }
+
+    /// What of the program the libraries can see that it is linked with: they know the name themselves, or the program is
+    /// linked so that they see everything. What they use by these names is the program's. `None` if it cannot be told.
+    pub fn shown(&self) -> Option<BTreeSet<String>> {
+        let bytes = std::fs::read(&self.plain).ok()?;
+        let file = File::parse(&*bytes).ok()?;
+        Some(names(&file, true).into_iter().collect())
+    }
 }
 
 /// `None` if it cannot be told.

@@ -15,6 +15,7 @@ use crate::keys::{Keys, Names};
 use crate::kinship::are_versions_of_one;
 use crate::labels::labels;
 use crate::libraries::{Apart, Libraries, is_closed};
+use crate::places;
 use crate::source::{Text, Which};
 use crate::{
     Change, ChangeId, ChangeKind, ChangeSet, FunctionMatch, HunkId, Lines, Side, SiteMap, Sources,
@@ -25,16 +26,9 @@ use crate::{
 pub fn compare(base: &Program, head: &Program, sources: &Sources) -> ChangeSet {
     let libraries = Libraries::new(base, head, sources);
     let mut matches = match_functions(base, head, &libraries);
-    // A function of the program's own is not the one of a library whose name it has.
-    matches.retain(|pair| {
-        let own = |which: Which, program: &Program, id: FunctionId| {
-            program.function(id).is_defined() && !libraries.has(which, id)
-        };
-        let defined = |program: &Program, id: FunctionId| program.function(id).is_defined();
-        (defined(head, pair.head) || !own(Which::Base, base, pair.base))
-            && (defined(base, pair.base) || !own(Which::Head, head, pair.head))
-    });
-    let mut names = names(base, head, &matches);
+    matches.retain(|pair| !is_replaced((base, head), pair, &libraries));
+    let places_count = places::are_read(base) || places::are_read(head);
+    let mut names = names(base, head, &matches, places_count);
     let mut keys = (Keys::new(base, &names.0), Keys::new(head, &names.1));
     for _ in 0..NESTED {
         let more = match_instances((&keys.0, &keys.1), &matches, &libraries);
@@ -42,7 +36,7 @@ pub fn compare(base: &Program, head: &Program, sources: &Sources) -> ChangeSet {
             break;
         }
         matches.extend(more);
-        names = self::names(base, head, &matches);
+        names = self::names(base, head, &matches, places_count);
         keys = (keys.0.renamed(&names.0), keys.1.renamed(&names.1));
     }
     let globals = match_globals(&keys.0, &keys.1);
@@ -211,8 +205,17 @@ fn is_closed_pair(programs: (&Program, &Program), pair: &Match, libraries: &Libr
         && is_closed(head)
 }
 
+/// Whether one version has a function of its own where the other has one of a library, which has the same name and does
+/// nobody knows what.
+fn is_replaced(programs: (&Program, &Program), pair: &Match, libraries: &Libraries) -> bool {
+    let base = programs.0.function(pair.base).is_defined();
+    let head = programs.1.function(pair.head).is_defined();
+    base && !head && !libraries.has(Which::Base, pair.base)
+        || head && !base && !libraries.has(Which::Head, pair.head)
+}
+
 /// Matched functions go by one name in both versions, others by none that the other version has.
-fn names(base: &Program, head: &Program, matches: &[Match]) -> (Names, Names) {
+fn names(base: &Program, head: &Program, matches: &[Match], places_count: bool) -> (Names, Names) {
     let alone = |program: &Program, version: &str| -> HashMap<FunctionId, String> {
         let all = program.function_ids();
         all.map(|id| (id, format!("\0{version} {}", id.index())))
@@ -225,6 +228,7 @@ fn names(base: &Program, head: &Program, matches: &[Match]) -> (Names, Names) {
     }
     let of = |functions: HashMap<FunctionId, String>| Names {
         functions,
+        places_count,
         ..Names::default()
     };
     (of(base), of(head))

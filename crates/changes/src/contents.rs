@@ -126,7 +126,8 @@ impl<'a> Contents<'a> {
     }
 
     /// Whether a constant only says at which line and column of a Rust file
-    /// something stands: a file name, then its length, line and column. Where it stands is no part of what it does.
+    /// something stands: a file name, then its length, line and column. Where it stands is no part of what it does, unless the
+    /// program looks at it.
     fn is_place(&self, elements: &[Value]) -> bool {
         let bytes = |value: Value| match value {
             Value::Constant(id) => match self.program.constant(id) {
@@ -144,9 +145,20 @@ impl<'a> Contents<'a> {
             return false;
         }
         let name = file.initialiser.and_then(bytes);
-        let name = name.map(|name| name.strip_suffix(b"\0").unwrap_or(name));
-        name.is_some_and(|name| name.ends_with(b".rs"))
-            && bytes(*numbers).is_some_and(|numbers| numbers.len() == 16)
+        // The compiler ends these names by a zero that does not count; a text of the program, in a table of its own,
+        // has its whole length.
+        let name = name.and_then(|name| name.strip_suffix(b"\0"));
+        let is_of_file = |name: &[u8], numbers: &[u8]| {
+            let length = numbers
+                .first_chunk()
+                .map(|bytes| u64::from_le_bytes(*bytes));
+            name.ends_with(b".rs") && numbers.len() == 16 && length == Some(name.len() as u64)
+        };
+        let numbers = bytes(*numbers);
+        !self.names.places_count
+            && name
+                .zip(numbers)
+                .is_some_and(|(name, numbers)| is_of_file(name, numbers))
     }
 }
 

@@ -47,6 +47,13 @@ pub fn match_globals(base: &Keys<'_>, head: &Keys<'_>) -> Vec<GlobalPair> {
     for (key, alone) in rounds {
         pair_by((&mut left, &mut right), key, alone, &mut pairs);
     }
+    // A variable of a library and one of the program's own are two, whatever they are called. What the compiler makes for
+    // classes may come along with the program or not.
+    let replaced = |&(left, right): &GlobalPair| {
+        let (left, right) = (base.program.global(left), head.program.global(right));
+        left.initialiser.is_some() != right.initialiser.is_some() && !left.symbol.starts_with("_ZT")
+    };
+    pairs.retain(|pair| !replaced(pair));
     pairs.sort_unstable();
     pairs
 }
@@ -192,7 +199,7 @@ pub fn changed_globals(
 ) -> Vec<GlobalChange> {
     let changed = pairs.iter().filter(|pair| {
         let globals = (base.program.global(pair.0), head.program.global(pair.1));
-        let defined = globals.0.initialiser.is_some() || globals.1.initialiser.is_some();
+        let defined = globals.0.initialiser.is_some() && globals.1.initialiser.is_some();
         defined && starts_otherwise((base, head), **pair)
     });
     let changed: Vec<GlobalPair> = changed.copied().collect();

@@ -22,6 +22,8 @@ pub struct Names {
     pub functions: HashMap<FunctionId, String>,
     pub globals: HashMap<GlobalId, String>,
     pub labels: HashMap<BlockId, String>,
+    /// Whether a place in a Rust file, as panics tell it, is part of what a program does.
+    pub places_count: bool,
 }
 
 pub struct Keys<'p> {

@@ -24,6 +24,7 @@ mod kinship;
 mod labels;
 mod libraries;
 mod macros;
+mod places;
 pub mod quiet;
 mod records;
 pub mod region;

@@ -10,7 +10,6 @@ use changeling_program::{
 };
 
 use crate::Sources;
-use crate::contents::is_nameless;
 use crate::source::Which;
 
 /// How deep constants are looked through for functions.
@@ -100,8 +99,8 @@ fn is_made_for_own_types(instance: &str) -> bool {
     !instance.is_empty()
 }
 
-/// What differs from its counterpart in head although its text is the same: functions of base, and nameless
-/// constants (such as tables of methods) that lead to them.
+/// What differs from its counterpart in head although its text is the same: functions of base, and variables (such as tables
+/// of methods) that lead to them.
 #[derive(Default)]
 pub struct Apart {
     functions: HashSet<FunctionId>,
@@ -179,10 +178,10 @@ impl Apart {
         }
     }
 
-    /// Named variables are compared by themselves.
+    /// Named ones count as well: a table of virtual functions holds the same names, whatever these do.
     fn is_in_content(&self, base: &Program, global: &Global, depth: u32) -> bool {
-        let content = || global.initialiser;
-        is_nameless(global) && content().is_some_and(|value| self.is_in(base, value, depth))
+        let content = global.initialiser;
+        content.is_some_and(|value| self.is_in(base, value, depth))
     }
 }
 

@@ -1,6 +1,7 @@
-//! Pairs of C programs, compiled as `build` prepares them.
+//! Pairs of programs, compiled as `build` prepares them.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::process::Command;
 
 use changeling_changes::{Change, ChangeSet, Sources, compare};
@@ -31,6 +32,11 @@ impl Pair {
             compile_files(head, head.len()),
         );
         Pair::of_compiled(base, head)
+    }
+
+    /// Libraries in Rust.
+    pub fn of_rust(base: &str, head: &str) -> Pair {
+        Pair::of_compiled(compile_rust(base), compile_rust(head))
     }
 
     fn of_compiled((base, base_text): Compiled, (head, head_text): Compiled) -> Pair {
@@ -94,7 +100,6 @@ fn compile_files(files: &[(&str, &str)], units: usize) -> Compiled {
         std::fs::write(scratch.path().join(name), text).expect("a source file");
     }
     let raw = scratch.path().join("raw.bc");
-    let prepared = scratch.path().join("prepared.bc");
     let mut link = Command::new("llvm-link-22");
     for (name, _) in &files[..units] {
         // Named as `build` names them, so that files of one name correspond.
@@ -116,9 +121,31 @@ fn compile_files(files: &[(&str, &str)], units: usize) -> Compiled {
         link.arg(module);
     }
     run(link.arg("-o").arg(&raw));
+    prepared(&raw)
+}
+
+/// A library, as `build` has it compiled.
+fn compile_rust(text: &str) -> Compiled {
+    let scratch = tempfile::tempdir().expect("a scratch directory");
+    let raw = scratch.path().join("raw.bc");
+    std::fs::write(scratch.path().join("program.rs"), text).expect("a source file");
+    run(Command::new("rustc")
+        .current_dir(scratch.path())
+        .args(["--edition=2021", "--crate-type=lib", "--emit=llvm-bc", "-g"])
+        .args([
+            "-Copt-level=3",
+            "-Cno-prepopulate-passes",
+            "-Ccodegen-units=1",
+        ])
+        .args(["program.rs", "-o", "raw.bc"]));
+    prepared(&raw)
+}
+
+fn prepared(raw: &Path) -> Compiled {
+    let prepared = raw.with_file_name("prepared.bc");
     run(Command::new("opt-22")
         .arg(format!("-passes={PASSES}"))
-        .arg(&raw)
+        .arg(raw)
         .arg("-o")
         .arg(&prepared));
     let program = read(&prepared).expect("readable bitcode");

@@ -396,3 +396,88 @@ int main(void) {
         .differs();
     }
 }
+
+/// Variables of one name are numbered by their order, and only what leads to them comes by an edge.
+#[test]
+fn which_variable_an_address_is_of_counts() {
+    let text = r#"#include <stdio.h>
+static int *pick(int c) {
+    int *p;
+    if (c == 'a') { static int x = 1; puts("A"); p = &x; } else { static int x = 2; puts("B"); p = &x; }
+    return p;
+}
+int main(void) {
+    int c = getchar(), d = getchar(), *p = pick(c);
+    if (d == 'w') { printf("%d\n", *p); ++*p; }
+    return 0;
+}
+"#;
+    let both = (
+        r#"int x = 1; puts("A"); p = &x; } else { static int x = 2"#,
+        r#"int x = 2; puts("A"); p = &x; } else { static int x = 1"#,
+    );
+    for change in [both, ("x = 2", "x = 3")] {
+        let streams = &["--stdin", "2"];
+        Pair {
+            text,
+            change,
+            streams,
+        }
+        .differs();
+    }
+}
+
+/// The C library has one of the same name; the program calls it, or only the library looks at it.
+#[test]
+fn what_replaces_something_of_a_library_counts() {
+    let text = r#"#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int toupper(int c);
+/* OWN */
+int main(void) {
+    int c = getchar(), d = getchar();
+    char *arguments[] = {"p", "-z", 0};
+    if (c == 'x') printf("%c\n", toupper(d));
+    if (c == 'g') printf("%d\n", getopt(2, arguments, "a"));
+    if (c == 'e') exit(3);
+    return 0;
+}
+"#;
+    for own in [
+        "int toupper(int c) { return c == 'q' ? 'R' : c >= 'a' && c <= 'z' ? c - 32 : c; }",
+        "int opterr = 0;",
+        "void exit(int code) { _exit(code + 1); }",
+    ] {
+        let streams = &["--stdin", "2"];
+        Pair {
+            text,
+            change: ("/* OWN */", own),
+            streams,
+        }
+        .differs();
+    }
+}
+
+/// The library's code for the class differs, and nothing but its table of virtual functions leads there.
+#[test]
+fn what_a_library_does_with_a_class_counts() {
+    let room = Room::new();
+    let text = r#"#include <cstdio>
+#include <memory>
+struct Node { int v; Node(int v) : v(v) {} /* ~Node */ };
+int main() {
+    int c = getchar(), d = getchar();
+    std::shared_ptr<Node> p = std::make_shared<Node>(d);
+    if (c == 'x') { p.reset(); puts("x"); return 0; }
+    p->v = 0;
+    puts("end");
+}
+"#;
+    let last = "~Node() { if (v == 'n') puts(\"gone\"); }";
+    room.write("old.cpp", text);
+    room.write("new.cpp", text.replace("/* ~Node */", last));
+    let run = ["run", "old.cpp", "new.cpp", "--stdin", "2", "--jobs", "1"];
+    let said = room.changeling(&run);
+    assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+}
