@@ -7,6 +7,7 @@
 mod assets;
 mod bitcode;
 mod cache;
+mod choices;
 mod command;
 mod compile_commands;
 mod digest;

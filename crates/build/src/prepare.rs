@@ -6,6 +6,7 @@
 //! this form, so the passes are few and their order is fixed.
 
 use crate::cache::Work;
+use crate::choices;
 use crate::error::BuildError;
 use crate::process::run;
 use crate::tools::{ARCHITECTURE, Tool};
@@ -21,7 +22,7 @@ use inkwell::{GlobalVisibility, OptimizationLevel};
 use std::path::{Path, PathBuf};
 
 /// Part of cache keys: changes whenever prepared bitcode would look different.
-pub const PREPARATION: &str = "2";
+pub const PREPARATION: &str = "3";
 
 /// The prepared program in an entry of the cache.
 pub const BITCODE: &str = "program.bc";
@@ -122,6 +123,7 @@ fn prepare_linked(
     keep_bodies(&module);
     allow_passes(&module);
     let machine = target_machine().map_err(broken)?;
+    choices::make_plain(&module, &machine).map_err(broken)?;
     let passes = if by_line { PASSES_BY_LINE } else { PASSES };
     module
         .run_passes(passes, &machine, PassBuilderOptions::create())

@@ -126,8 +126,9 @@ fn link_binary(
         // Functions of libraries are looked up once, by the fork server, and not in every run.
         .args(["-fuse-ld=lld", "-pie", "-Wl,-z,now", "-o"])
         .arg(to)
-        .arg(traced)
+        // First, so that what it does before all else comes before what the program does there.
         .arg(runtime)
+        .arg(traced)
         .args(link)
         .output()
         .map_err(|source| InstrumentError::Tool {
