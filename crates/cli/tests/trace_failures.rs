@@ -367,3 +367,24 @@ int main(void) {
         assert!(path.contains(line), "{line}: {path}");
     }
 }
+
+/// Following values through thousands of blocks in a loop takes the compiler more stack than it has.
+#[test]
+fn a_loop_of_thousands_of_blocks_is_traced() {
+    let room = tempfile::tempdir().unwrap();
+    let lines: String = (0..2510)
+        .map(|n| format!("    if (x == {n}) s = s * 31 + {n};\n"))
+        .collect();
+    let text = format!(
+        "#include <stdio.h>\nint main(void) {{\n  unsigned s = 1, x = getchar();\n  for (int r = 0; r < 2; r++) {{\n{lines}  }}\n  printf(\"%u\\n\", s);\n}}\n"
+    );
+    std::fs::write(room.path().join("a.c"), text).unwrap();
+    let output = Command::new("sh")
+        .args(["-c", "ulimit -s 1024; exec \"$0\" trace a.c --stdin 1"])
+        .arg(env!("CARGO_BIN_EXE_changeling"))
+        .current_dir(room.path())
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+}
