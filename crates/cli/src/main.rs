@@ -6,6 +6,7 @@
 mod check;
 mod commands;
 mod comparison;
+mod conclusion;
 mod config;
 mod exit;
 mod failure;
