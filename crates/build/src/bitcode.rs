@@ -4,7 +4,7 @@ use crate::cache::{Cache, Read, Work};
 use crate::digest::Key;
 use crate::error::{BuildError, READ};
 use crate::executable::take;
-use crate::prepare::{Entry, PREPARATION, link_modules, prepare};
+use crate::prepare::{BITCODE, Entry, PREPARATION, prepare};
 use crate::process::run;
 use crate::stand_in::LinkResult;
 use crate::tools::{Tool, clang_version};
@@ -65,14 +65,8 @@ pub fn build_bitcode(
             output: "the file is empty".into(),
         });
     }
-    let linked = work.path().join("linked.bc");
-    link_modules(std::slice::from_ref(&path), &linked)?;
-    let facts = prepare(
-        &linked,
-        &work.entry().join("program.bc"),
-        &path.display().to_string(),
-        options.keep_lines,
-    )?;
+    let name = path.display().to_string();
+    let facts = prepare(std::slice::from_ref(&path), &work, &name, options)?;
     let harness = facts.entry == Entry::Harness;
     let mut link: Vec<String> = options.flags.clone();
     link.extend(
@@ -81,18 +75,18 @@ pub fn build_bitcode(
             .map(|library| library.to_string()),
     );
     let compilation = Compilation {
-        linked: &linked,
+        linked: &facts.linked,
         harness,
         link: &link,
         extra: &[],
-        place: &path.display().to_string(),
+        place: &name,
     };
     compilation.run(&work)?;
     let built = Built {
         format: 0,
         key: String::new(),
         plain: "program".into(),
-        bitcode: "program.bc".into(),
+        bitcode: BITCODE.into(),
         harness,
         languages: facts.languages,
         missing: Vec::new(),

@@ -65,6 +65,9 @@ pub fn build_database(
                 .ok_or_else(|| broken(format!("no command for {}", line.file.display())))
         })
         .collect::<Result<Vec<_>, _>>()?;
+    for unit in &units {
+        crate::inspect::check_file(&unit.translation.source)?;
+    }
     let units = one_program(units, program, &path, cache)?;
     let flags: Vec<OsString> = options.flags.iter().map(OsString::from).collect();
     let link_flags = Invocation::parse(&flags, false).link;

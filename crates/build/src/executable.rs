@@ -4,7 +4,7 @@ use crate::cache::{Cache, ENTRY, Read, Work};
 use crate::digest::Key;
 use crate::error::{BuildError, READ, WRITE};
 use crate::inspect::{Contents, check_architecture, contents};
-use crate::prepare::{Entry, PREPARATION, link_modules, prepare};
+use crate::prepare::{BITCODE, Entry, PREPARATION, prepare};
 use crate::stand_in::record::section;
 use crate::stand_in::{LINK_SECTION, LinkResult};
 use crate::version::{BuildOptions, Built};
@@ -97,14 +97,8 @@ pub fn take(
             bitcode.display()
         )));
     }
-    let linked = work.path().join("linked.bc");
-    link_modules(std::slice::from_ref(bitcode), &linked)?;
-    let facts = prepare(
-        &linked,
-        &work.entry().join("program.bc"),
-        &executable.display().to_string(),
-        options.keep_lines,
-    )?;
+    let name = executable.display().to_string();
+    let facts = prepare(std::slice::from_ref(bitcode), work, &name, options)?;
     copy(executable, &work.entry().join("program"))?;
     keep_libraries(&result.libraries, &work.entry().join("lib"))?;
     let mut link = Vec::new();
@@ -125,7 +119,7 @@ pub fn take(
         format: 0,
         key: String::new(),
         plain: "program".into(),
-        bitcode: "program.bc".into(),
+        bitcode: BITCODE.into(),
         harness: facts.entry == Entry::Harness,
         languages: facts.languages,
         missing: result.missing,

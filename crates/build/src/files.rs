@@ -5,7 +5,7 @@ use crate::cache::{Cache, ENTRY, Read, Work};
 use crate::digest::Key;
 use crate::error::{BuildError, READ, WRITE};
 use crate::parallel;
-use crate::prepare::{Entry, PREPARATION, is_huge, link_modules, prepare};
+use crate::prepare::{BITCODE, Entry, PREPARATION, is_huge, prepare};
 use crate::process::{Finished, run};
 use crate::stand_in::arguments::{Invocation, bitcode_flags, flags_for};
 use crate::tools::{Tool, clang_version};
@@ -98,9 +98,6 @@ fn variants_request(version: &Built, variants: &[Variant]) -> String {
     request.finish()
 }
 
-/// The prepared program in an entry.
-const BITCODE: &str = "program.bc";
-
 /// Sources with their flags, and what else is linked: a program to be.
 pub struct Program {
     pub units: Vec<Unit>,
@@ -147,14 +144,7 @@ impl Program {
     ) -> Result<Built, BuildError> {
         let work = cache.work()?;
         let compiled = self.compile(&work, options.bitcode_flags())?;
-        let linked = work.path().join("linked.bc");
-        link_modules(&compiled.modules, &linked)?;
-        let facts = prepare(
-            &linked,
-            &work.entry().join(BITCODE),
-            &self.name(),
-            options.keep_lines,
-        )?;
+        let facts = prepare(&compiled.modules, &work, &self.name(), options)?;
         let harness = facts.entry == Entry::Harness;
         let (plain, link) = match options.code_only {
             true => (BITCODE.into(), Vec::new()),

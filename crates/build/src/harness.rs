@@ -11,7 +11,7 @@ use crate::cache::{Cache, ENTRY, Read, Work};
 use crate::digest::Key;
 use crate::error::{BuildError, READ, WRITE};
 use crate::executable::{copy, is_executable};
-use crate::prepare::{Entry, PREPARATION, link_modules, prepare};
+use crate::prepare::{BITCODE, Entry, PREPARATION, prepare};
 use crate::stand_in::arguments::{bitcode_flags, flags_for};
 use crate::tools::clang_version;
 use crate::translation::{Kind, Translation, dependencies};
@@ -97,15 +97,8 @@ pub fn attach(
     let mut reads = compile(&file, kind, &module, version, options, cache)?;
     let own = work.path().join("version.bc");
     let absent = open(&version.bitcode, &module, &own, &file)?;
-    let linked = work.path().join("linked.bc");
-    link_modules(&[own, module], &linked)?;
     let name = file.display().to_string();
-    let facts = prepare(
-        &linked,
-        &work.entry().join("program.bc"),
-        &name,
-        options.keep_lines,
-    )?;
+    let facts = prepare(&[own, module], &work, &name, options)?;
 
     let mut link = keep_natives(version, &work)?;
     for library in libraries(&facts.languages) {
@@ -118,7 +111,7 @@ pub fn attach(
     // So that names in messages are those that the harness declares.
     here.push("-Wl,--no-demangle".into());
     let compilation = Compilation {
-        linked: &linked,
+        linked: &facts.linked,
         harness: facts.entry == Entry::Harness,
         link: &here,
         extra,
@@ -132,7 +125,7 @@ pub fn attach(
         format: 0,
         key: String::new(),
         plain: "program".into(),
-        bitcode: "program.bc".into(),
+        bitcode: BITCODE.into(),
         harness: facts.entry == Entry::Harness,
         languages: facts.languages,
         missing: version.missing.clone(),

@@ -6,6 +6,18 @@ use crate::translation::Kind;
 use object::{Architecture, Object, ObjectKind};
 use std::path::{Path, PathBuf};
 
+/// Refuses what a compiler would wait for, or read without end.
+pub fn check_file(path: &Path) -> Result<(), BuildError> {
+    let is_special = |data: std::fs::Metadata| !data.is_file() && !data.is_dir();
+    match path.metadata().is_ok_and(is_special) {
+        true => Err(BuildError::NotAProgram {
+            path: path.to_path_buf(),
+            reason: "it is a device, a pipe or a socket".into(),
+        }),
+        false => Ok(()),
+    }
+}
+
 /// Refuses files that can be no part of a program, before a tool says so less clearly.
 pub fn check_input(path: &Path, kind: Kind) -> Result<(), BuildError> {
     let not_a_program = |reason: &str| {
@@ -17,10 +29,7 @@ pub fn check_input(path: &Path, kind: Kind) -> Result<(), BuildError> {
     if path.is_dir() {
         return not_a_program("it is a directory");
     }
-    // Reading a device or a pipe may never end.
-    if path.metadata().is_ok_and(|data| !data.is_file()) {
-        return not_a_program("it is a device, a pipe or a socket");
-    }
+    check_file(path)?;
     match kind {
         Kind::Other => not_a_program("a file of this kind is not compiled by itself"),
         Kind::Linkable => {

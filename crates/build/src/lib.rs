@@ -7,6 +7,7 @@
 mod assets;
 mod bitcode;
 mod cache;
+mod choices;
 mod command;
 mod compile_commands;
 mod digest;
@@ -44,6 +45,8 @@ pub fn build(source: &Source, options: &BuildOptions) -> Result<Built, BuildErro
     if let Some(path) = source.paths().iter().find(|path| path.to_str().is_none()) {
         return Err(BuildError::NotUnicode(path.clone()));
     }
+    let mut files = source.paths().iter().chain(&options.harness);
+    files.try_for_each(|path| inspect::check_file(path))?;
     let cache = cache::Cache::open(&options.cache)?;
     let file = match &options.harness {
         Some(file) if !harness::is_rust(file) => file,

@@ -5,10 +5,12 @@
 //! and a body for every function whose body was seen. Sites are numbered on
 //! this form, so the passes are few and their order is fixed.
 
+use crate::cache::Work;
+use crate::choices;
 use crate::error::BuildError;
 use crate::process::run;
 use crate::tools::{ARCHITECTURE, Tool};
-use crate::version::Language;
+use crate::version::{BuildOptions, Language};
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::context::Context;
 use inkwell::module::{Linkage, Module};
@@ -20,7 +22,10 @@ use inkwell::{GlobalVisibility, OptimizationLevel};
 use std::path::{Path, PathBuf};
 
 /// Part of cache keys: changes whenever prepared bitcode would look different.
-pub const PREPARATION: &str = "2";
+pub const PREPARATION: &str = "3";
+
+/// The prepared program in an entry of the cache.
+pub const BITCODE: &str = "program.bc";
 
 /// `simplifycfg` without everything that would turn branches into selects,
 /// merge conditions or move instructions out of their statement.
@@ -43,6 +48,8 @@ pub enum Entry {
 /// What the whole-program bitcode told about itself.
 #[derive(Clone, Debug)]
 pub struct Facts {
+    /// The bitcode as it was before.
+    pub linked: PathBuf,
     pub entry: Entry,
     pub languages: Vec<Language>,
     /// A function has so many blocks that some of the compiler's work takes for ever.
@@ -51,6 +58,23 @@ pub struct Facts {
 
 /// Blocks of a function from which on putting them in order takes the compiler minutes.
 const HUGE: u32 = 3000;
+
+/// Puts modules together and prepares what they make for the entry. `name` is what the user calls it.
+pub fn prepare(
+    modules: &[PathBuf],
+    work: &Work,
+    name: &str,
+    options: &BuildOptions,
+) -> Result<Facts, BuildError> {
+    let linked = work.path().join("linked.bc");
+    link_modules(modules, &linked)?;
+    prepare_linked(
+        linked,
+        &work.entry().join(BITCODE),
+        name,
+        options.keep_lines,
+    )
+}
 
 /// Puts modules together.
 pub fn link_modules(modules: &[PathBuf], output: &Path) -> Result<(), BuildError> {
@@ -77,9 +101,9 @@ pub fn link_modules(modules: &[PathBuf], output: &Path) -> Result<(), BuildError
     .or_disk_full(&place))
 }
 
-/// Prepares linked bitcode. `name` is what the user calls it; `by_line` keeps blocks without code of their own.
-pub fn prepare(
-    input: &Path,
+/// `by_line` keeps blocks without code of their own.
+fn prepare_linked(
+    linked: PathBuf,
     output: &Path,
     name: &str,
     by_line: bool,
@@ -89,7 +113,7 @@ pub fn prepare(
         output,
     };
     let context = Context::create();
-    let module = Module::parse_bitcode_from_path(input, &context)
+    let module = Module::parse_bitcode_from_path(&linked, &context)
         .map_err(|message| broken(message.to_string()))?;
     check_architecture(&module, name)?;
     let entry = entry_of(&module).ok_or_else(|| BuildError::NoEntry {
@@ -99,6 +123,7 @@ pub fn prepare(
     keep_bodies(&module);
     allow_passes(&module);
     let machine = target_machine().map_err(broken)?;
+    choices::make_plain(&module, &machine).map_err(broken)?;
     let passes = if by_line { PASSES_BY_LINE } else { PASSES };
     module
         .run_passes(passes, &machine, PassBuilderOptions::create())
@@ -106,6 +131,7 @@ pub fn prepare(
         .map_err(|message| broken(message.to_string()))?;
     write(&module, output)?;
     Ok(Facts {
+        linked,
         entry,
         languages,
         huge: has_huge_function(&module),

@@ -6,6 +6,7 @@ use crate::inputs::InputOptions;
 use crate::settings::{SearchOptions, nearest, rule, usage};
 use crate::source::{SourceOptions, build_time};
 use changeling_explore::normalise::UserRule;
+use changeling_report::files::read_text;
 use std::path::{Path, PathBuf};
 
 const FILE: &str = "changeling.toml";
@@ -61,7 +62,7 @@ const INPUT_KEYS: &[&str] = &["stdin", "arg", "sym-arg", "file", "env"];
 
 pub fn read(given: Option<&Path>) -> Result<Option<(PathBuf, toml::Table)>, Failure> {
     let path = given.unwrap_or(Path::new(FILE));
-    let text = match std::fs::read_to_string(path) {
+    let text = match read_text(path) {
         Err(error) if given.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
             return Ok(None);
         }

@@ -2,6 +2,7 @@
 
 use crate::exit::Code;
 use crate::failure::Failure;
+use changeling_report::files;
 use changeling_trace::input::{Argument, Input, Stream, StreamKind};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::collections::BTreeMap;
@@ -247,10 +248,10 @@ fn length_or_file(option: &str, text: &str) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// A little more than may be symbolic: a device has no end.
+/// A little more than may be symbolic.
 fn read_start(path: &str) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let file = std::fs::File::open(path)?;
+    let file = files::open(std::path::Path::new(path))?;
     file.take(LARGEST as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

@@ -7,6 +7,7 @@ mod arrival;
 mod check;
 mod commands;
 mod comparison;
+mod conclusion;
 mod config;
 mod exit;
 mod failure;

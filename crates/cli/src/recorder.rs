@@ -365,7 +365,10 @@ impl Recorder {
         match &found.group.parting {
             None => {
                 let changes = found.group.changes.iter();
-                let names: Vec<String> = changes.filter_map(|&n| self.regions.name(n)).collect();
+                let names = changes.filter_map(|&n| self.regions.name(n));
+                let mut names: Vec<&str> = names.collect();
+                // Lines that were moved.
+                names.dedup();
                 match names.is_empty() {
                     true => slug,
                     false => format!("{slug} | enters {}", names.join("; ")),

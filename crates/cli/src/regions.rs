@@ -7,6 +7,7 @@ use changeling_build::Built;
 use changeling_changes::{Change, ChangeSet, Lines, Sources, compare};
 use changeling_explore::runner::{TraceView, TracedRun};
 use changeling_program::{FileId, Operation, Program, Site};
+use changeling_report::files::content_name;
 use changeling_report::results::{self, LineRange, Side, SourceFile};
 use changeling_trace::input::Input;
 use changeling_trace::sites::SiteTable;
@@ -23,14 +24,28 @@ const REMEMBERED: usize = 100_000;
 #[derive(Default)]
 pub struct Regions {
     pub changes: Vec<results::Change>,
-    /// For each change the blocks of base and of head that were modified.
-    blocks: Vec<[Vec<usize>; 2]>,
+    parts: Vec<Part>,
     /// Lines of base and head in functions that the other version does not have.
     lone: [Vec<(String, LineRange)>; 2],
     /// Source texts of base and head, by name.
     texts: [BTreeMap<String, String>; 2],
     seen: Mutex<Seen>,
 }
+
+/// Blocks of a change that are entered together. Lines beside each other are one change, but the paths of two inputs
+/// may each enter one of them, and then they show two differences.
+#[derive(Debug, PartialEq, Eq)]
+struct Part {
+    /// The number of the change.
+    change: u32,
+    /// The blocks of base and of head that were modified.
+    blocks: [Vec<usize>; 2],
+    /// What names it whatever line it is in.
+    name: String,
+}
+
+/// A change of more blocks is one part: the paths through it are too many to tell apart.
+const MOST_PARTS: usize = 32;
 
 /// Both programs and what changed between them.
 pub struct Compared {
@@ -109,20 +124,24 @@ impl Regions {
         } = compared;
         let tables = [&versions[0].sites, &versions[1].sites];
         let programs = programs.each_ref();
-        let blocks = set.changes.iter().map(|change| {
-            let sides = [&change.base, &change.head];
-            let doing = [0, 1].map(|at| doing(programs[at], &sides[at].modified));
-            let any = doing.iter().any(|sites| !sites.is_empty());
-            [0, 1].map(|at| {
-                let sites = if any { &doing[at] } else { &sides[at].modified };
-                blocks_of(tables[at], sites)
-            })
-        });
-        let blocks: Vec<_> = blocks.collect();
         let changes = set
             .changes
             .iter()
             .map(|change| described(change, set, programs, texts));
+        let changes: Vec<results::Change> = changes.collect();
+        let starts = tables.map(starts);
+        let lines = [0, 1].map(|at| Texts::new(programs[at], &texts[at]));
+        let mut parts = Vec::new();
+        for (change, shown) in set.changes.iter().zip(&changes) {
+            let sides = [&change.base, &change.head];
+            let doing = [0, 1].map(|at| doing(programs[at], &sides[at].modified));
+            let any = doing.iter().any(|sites| !sites.is_empty());
+            let blocks = [0, 1].map(|at| {
+                let sites = if any { &doing[at] } else { &sides[at].modified };
+                by_block(&starts[at], sites)
+            });
+            parts.extend(parts_of(change.id.0, shown, &blocks, &lines));
+        }
         let lone = [0, 1].map(|at| {
             let hunks = set.lone.iter().map(|hunk| set.hunk(*hunk));
             let lines = hunks.map(|hunk| [hunk.base, hunk.head][at]);
@@ -132,36 +151,38 @@ impl Regions {
                 .collect()
         });
         Regions {
-            changes: changes.collect(),
-            lone,
             seen: Mutex::new(Seen {
-                runs: vec![0; blocks.len()],
+                runs: vec![0; changes.len()],
                 ..Seen::default()
             }),
-            blocks,
+            changes,
+            lone,
+            parts,
             texts: texts.clone(),
         }
     }
 
     /// The changes that an input entered when it was run on the pair.
     pub fn entered(&self, input: &Input) -> Vec<results::Change> {
-        let entered = Watcher::entered(self, input).into_iter();
+        let entered = self.changes_of(&Watcher::entered(self, input));
         entered
+            .into_iter()
             .filter_map(|n| self.changes.get(n as usize))
             .cloned()
             .collect()
     }
 
-    /// What names a change whatever line it is in: its function and its first line of text.
-    pub fn name(&self, number: u32) -> Option<String> {
-        let change = self.changes.get(number as usize)?;
-        let mut lines = change.hunk.lines().filter_map(|line| {
-            let text = line.strip_prefix(['+', '-'])?.trim();
-            (!text.is_empty()).then(|| (line.starts_with('+'), text))
-        });
-        let first = lines.clone().find(|(is_added, _)| *is_added);
-        let (_, text) = first.or_else(|| lines.next()).unwrap_or_default();
-        Some(format!("{}: {text}", change.function))
+    /// The changes that parts belong to, by number, in order.
+    fn changes_of(&self, parts: &[u32]) -> Vec<u32> {
+        let parts = parts.iter().filter_map(|&n| self.parts.get(n as usize));
+        let mut changes: Vec<u32> = parts.map(|part| part.change).collect();
+        changes.dedup();
+        changes
+    }
+
+    /// What names a part of a change whatever line it is in.
+    pub fn name(&self, part: u32) -> Option<&str> {
+        self.parts.get(part as usize).map(|part| part.name.as_str())
     }
 
     /// All changes, each with the number of runs that entered it.
@@ -265,20 +286,20 @@ impl Watcher for Regions {
     }
 
     fn ran(&self, input: &Input, runs: &[TracedRun<'_>; 2], occasion: Occasion) {
-        if self.blocks.is_empty() {
+        if self.parts.is_empty() {
             return;
         }
         let executed = |side: usize, block: &usize| is_covered(&runs[side].trace, *block);
         let entered: Vec<u32> = (0u32..)
-            .zip(&self.blocks)
-            .filter(|(_, sides)| {
-                (0..2).any(|side| sides[side].iter().any(|block| executed(side, block)))
+            .zip(&self.parts)
+            .filter(|(_, part)| {
+                (0..2).any(|side| part.blocks[side].iter().any(|block| executed(side, block)))
             })
             .map(|(number, _)| number)
             .collect();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if occasion == Occasion::Search {
-            for &number in &entered {
+            for number in self.changes_of(&entered) {
                 seen.runs[number as usize] += 1;
             }
         }
@@ -312,24 +333,108 @@ fn doing(program: &Program, sites: &[Site]) -> Vec<Site> {
 
 /// Numbers of the coverage bytes of the blocks that hold these sites.
 pub fn blocks_of(table: &SiteTable, sites: &[Site]) -> Vec<usize> {
-    let mut starts: Vec<(u32, usize)> = table
-        .blocks
-        .iter()
-        .enumerate()
+    by_block(&starts(table), sites).into_keys().collect()
+}
+
+/// The first site of each block, and the number of its coverage byte.
+fn starts(table: &SiteTable) -> Vec<(u32, usize)> {
+    let blocks = table.blocks.iter().enumerate();
+    let mut starts: Vec<(u32, usize)> = blocks
         .filter(|(_, block)| block.site != 0)
         .map(|(number, block)| (block.site, number))
         .collect();
     starts.sort_unstable();
-    let mut blocks: Vec<usize> = sites
-        .iter()
-        .filter_map(|site| {
-            let after = starts.partition_point(|(start, _)| *start <= site.0);
-            Some(starts[after.checked_sub(1)?].1)
-        })
-        .collect();
-    blocks.sort_unstable();
-    blocks.dedup();
+    starts
+}
+
+/// Sites by the coverage bytes of the blocks that hold them.
+fn by_block(starts: &[(u32, usize)], sites: &[Site]) -> BTreeMap<usize, Vec<Site>> {
+    let mut blocks: BTreeMap<usize, Vec<Site>> = BTreeMap::new();
+    for site in sites {
+        let after = starts.partition_point(|(start, _)| *start <= site.0);
+        if let Some(at) = after.checked_sub(1) {
+            blocks.entry(starts[at].1).or_default().push(*site);
+        }
+    }
     blocks
+}
+
+/// Lines of a version's source by number.
+struct Texts<'a> {
+    program: &'a Program,
+    lines: HashMap<FileId, Vec<&'a str>>,
+}
+
+impl<'a> Texts<'a> {
+    fn new(program: &'a Program, texts: &'a BTreeMap<String, String>) -> Texts<'a> {
+        let files = program.files.iter().enumerate();
+        let lines = files.filter_map(|(number, file)| {
+            let name = Built::source_name(&file.directory, &file.name)?;
+            let text = texts.get(&name.display().to_string())?;
+            Some((FileId::new(number), text.lines().collect()))
+        });
+        Texts {
+            program,
+            lines: lines.collect(),
+        }
+    }
+
+    /// The lines that sites are in, from the top.
+    fn of(&self, sites: &[Site]) -> Vec<&'a str> {
+        let places = sites.iter().filter_map(|site| self.program.place(*site));
+        let places: BTreeSet<(FileId, u32)> =
+            places.map(|place| (place.file, place.line)).collect();
+        let lines = places.into_iter().filter_map(|(file, line)| {
+            let lines = self.lines.get(&file)?;
+            lines.get(line.checked_sub(1)? as usize).copied()
+        });
+        lines.collect()
+    }
+}
+
+fn parts_of(
+    number: u32,
+    change: &results::Change,
+    blocks: &[BTreeMap<usize, Vec<Site>>; 2],
+    texts: &[Texts<'_>; 2],
+) -> Vec<Part> {
+    if blocks[0].len() + blocks[1].len() > MOST_PARTS {
+        let lines = change.hunk.lines();
+        return vec![Part {
+            change: number,
+            blocks: blocks.each_ref().map(|side| side.keys().copied().collect()),
+            name: part_name(&change.function, lines.filter_map(|line| line.get(1..))),
+        }];
+    }
+    let mut parts = Vec::new();
+    for at in [0, 1] {
+        for (&block, sites) in &blocks[at] {
+            let mut own = [Vec::new(), Vec::new()];
+            own[at].push(block);
+            parts.push(Part {
+                change: number,
+                blocks: own,
+                name: part_name(&change.function, texts[at].of(sites).into_iter()),
+            });
+        }
+    }
+    parts
+}
+
+/// The function, the first line, and a sum of all lines if there are more: if one of them becomes another, so does the name.
+fn part_name<'a>(function: &str, lines: impl Iterator<Item = &'a str>) -> String {
+    let lines: Vec<&str> = lines
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    match lines.as_slice() {
+        [] => function.to_owned(),
+        [line] => format!("{function}: {line}"),
+        [line, ..] => {
+            let sum = content_name(lines.iter().map(|line| line.as_bytes()));
+            format!("{function}: {line} … {}", &sum[..8])
+        }
+    }
 }
 
 /// For each source file the lines with code, and whether some run executed them.
@@ -468,6 +573,14 @@ fn described(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_parts_say_all_lines() {
+        let name = |lines: &[&'static str]| part_name("f", lines.iter().copied());
+        assert_eq!(name(&["  puts(1);", " "]), "f: puts(1);");
+        assert_ne!(name(&["a", "b"]), name(&["a", "c"]));
+        assert!(name(&["a", "b"]).starts_with("f: a … "));
+    }
 
     #[test]
     fn files_of_the_library_have_short_names() {

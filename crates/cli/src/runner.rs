@@ -158,7 +158,7 @@ pub fn side_name(side: Side) -> &'static str {
 pub trait Watcher: Send + Sync {
     fn ran(&self, input: &Input, runs: &[TracedRun<'_>; 2], occasion: Occasion);
 
-    /// Numbers of the changes that an input entered, if that was remembered.
+    /// Numbers of the parts of changes that an input entered, if that was remembered.
     fn entered(&self, _input: &Input) -> Vec<u32> {
         Vec::new()
     }

@@ -17,7 +17,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
 pub const FILE: &str = "search.jsonl";
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// Enough for any fuzzer; beyond it directories become slow.
 const MOST_FILES: usize = 20_000;
 
@@ -127,7 +127,7 @@ pub struct Earlier {
 /// Reads the file of an earlier run; `None` if there is none.
 pub fn read(out: &Path, shape: &Input, keys: &[String; 2]) -> Result<Option<Earlier>, String> {
     let path: PathBuf = out.join(FILE);
-    let file = match File::open(&path) {
+    let file = match changeling_report::files::open(&path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(format!("cannot read {}: {error}", path.display())),

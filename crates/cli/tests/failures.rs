@@ -155,3 +155,48 @@ fn messages_hold_no_control_characters() {
         "{text}"
     );
 }
+
+/// Whoever reads from a pipe that nobody writes to waits for ever.
+#[test]
+fn pipes_and_devices_are_no_files() {
+    let room = tempfile::tempdir().unwrap();
+    let place = |name: &str| room.path().join(name);
+    std::fs::write(place("a.c"), "int main(void) { return 0; }\n").unwrap();
+    let pipes = ["p.c", "p.rs", "p.bc", "p", "compile_commands.json"];
+    let pipe = |name: &str| {
+        let made = Command::new("mkfifo").arg(place(name)).status().unwrap();
+        assert!(made.success());
+    };
+    pipes.into_iter().for_each(pipe);
+    for (arguments, code) in [
+        (vec!["run", "p.c", "a.c"], 4),
+        (vec!["run", "a.c", "p.rs"], 4),
+        (vec!["run", "a.c", "p.bc"], 4),
+        (vec!["run", "p", "a.c"], 4),
+        (vec!["run", "/dev/zero", "a.c"], 4),
+        (vec!["diff", "p.c", "a.c"], 11),
+        (vec!["trace", "compile_commands.json"], 11),
+        (vec!["trace", "a.c", "--harness", "p.c"], 11),
+        (vec!["trace", "a.c", "--stdin", "p"], 2),
+        (vec!["trace", "a.c", "--file", "f=p"], 2),
+        (vec!["run", "a.c", "a.c", "--seed", "p"], 2),
+        (vec!["run", "a.c", "a.c", "--config", "p"], 2),
+        (vec!["replay", "p"], 2),
+        (vec!["accept", "p"], 2),
+        (vec!["run", "a.c", "a.c"], 2),
+    ] {
+        if arguments == ["run", "a.c", "a.c"] {
+            pipe(".changeling/accepted.toml");
+        }
+        let mut all = vec!["60", env!("CARGO_BIN_EXE_changeling")];
+        all.extend(arguments.iter());
+        let output = Command::new("timeout")
+            .args(&all)
+            .current_dir(room.path())
+            .output()
+            .unwrap();
+        let text = said(&output);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {text}");
+        assert!(text.contains("error: "), "{arguments:?}: {text}");
+    }
+}

@@ -323,3 +323,68 @@ fn lost(traced: &Traced) -> Vec<String> {
     lost.sort();
     lost
 }
+
+/// The loader calls what chooses a function, and what a program does before all constructors, before anything else runs.
+#[test]
+fn what_runs_before_all_else_is_traced() {
+    let room = tempfile::tempdir().unwrap();
+    let text = r#"#include <stdarg.h>
+#include <stdio.h>
+static int one(int x) { return x + 1; }
+static int two(int x) { return x + 2; }
+static int level = 1;
+static int (*pick(void))(int) { return level ? two : one; }
+int chosen(int) __attribute__((ifunc("pick")));
+int other(int) __attribute__((alias("chosen")));
+static int sum(int n, ...) {
+    va_list list;
+    va_start(list, n);
+    int x = va_arg(list, int) + n;
+    va_end(list);
+    return x;
+}
+static int (*pick_sum(void))(int, ...) { return sum; }
+int total(int, ...) __attribute__((ifunc("pick_sum")));
+static const struct { int key; int (*function)(int); } table[] = {{1, chosen}, {2, other}};
+static volatile int seen;
+static void first(void) { seen = one(40); }
+__attribute__((section(".preinit_array"), used)) static void (*const entry)(void) = first;
+__attribute__((constructor(101))) static void early(void) { seen += chosen(0); }
+int main(void) {
+    int c = getchar();
+    if (chosen(c) == 'b' + 2) puts("b");
+    if (table[c & 1].function(c) == 'c' + 2) puts("c");
+    if (total(1, c) == 'd' + 1) puts("d");
+    return seen;
+}
+"#;
+    std::fs::write(room.path().join("a.c"), text).unwrap();
+    let traced = trace(room.path(), &["a.c", "--stdin", "1", "--check"]);
+    assert_eq!(traced.wrong(), "");
+    assert_eq!(traced.list("losses").len(), 0);
+    let path = format!("{:?}", traced.list("tests"));
+    for line in ["a.c:25", "a.c:26", "a.c:27"] {
+        assert!(path.contains(line), "{line}: {path}");
+    }
+}
+
+/// Following values through thousands of blocks in a loop takes the compiler more stack than it has.
+#[test]
+fn a_loop_of_thousands_of_blocks_is_traced() {
+    let room = tempfile::tempdir().unwrap();
+    let lines: String = (0..2510)
+        .map(|n| format!("    if (x == {n}) s = s * 31 + {n};\n"))
+        .collect();
+    let text = format!(
+        "#include <stdio.h>\nint main(void) {{\n  unsigned s = 1, x = getchar();\n  for (int r = 0; r < 2; r++) {{\n{lines}  }}\n  printf(\"%u\\n\", s);\n}}\n"
+    );
+    std::fs::write(room.path().join("a.c"), text).unwrap();
+    let output = Command::new("sh")
+        .args(["-c", "ulimit -s 1024; exec \"$0\" trace a.c --stdin 1"])
+        .arg(env!("CARGO_BIN_EXE_changeling"))
+        .current_dir(room.path())
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+}

@@ -58,8 +58,8 @@ impl Channel {
 }
 
 impl Kind {
-    /// Smaller is graver: crash or sanitizer finding in head only, exit code,
-    /// missing output, changed text.
+    /// Smaller is graver: crash or sanitizer finding in head only, exit code, missing output, changed text; then what is
+    /// wrong with base only. Reports name kinds in this order, too.
     pub fn rank(&self) -> u32 {
         match self {
             Kind::Crash {
@@ -68,16 +68,21 @@ impl Kind {
             Kind::Sanitizer { side: Side::Head } => 1,
             Kind::Hang { side: Side::Head } => 2,
             Kind::ExitCode { .. } => 3,
-            Kind::Crash { .. } | Kind::Hang { .. } => 4,
-            Kind::Sanitizer { .. } => 5,
             Kind::MissingOutput {
-                side: Side::Head, ..
-            } => 6,
-            Kind::MissingOutput { .. } => 7,
-            Kind::ChangedOutput {
-                channel: Channel::Stderr,
-            } => 9,
-            Kind::ChangedOutput { .. } => 8,
+                side: Side::Head,
+                channel: Channel::Stdout,
+            } => 4,
+            Kind::MissingOutput { channel, .. } | Kind::ChangedOutput { channel } => {
+                match channel {
+                    Channel::Stdout => 5,
+                    Channel::Stderr => 6,
+                    Channel::Files => 7,
+                    Channel::Observed => 8,
+                }
+            }
+            Kind::Crash { .. } => 9,
+            Kind::Sanitizer { .. } => 10,
+            Kind::Hang { .. } => 11,
         }
     }
 
@@ -295,6 +300,19 @@ mod tests {
             },
             Kind::ChangedOutput {
                 channel: Channel::Stdout,
+            },
+            Kind::ChangedOutput {
+                channel: Channel::Stderr,
+            },
+            Kind::ChangedOutput {
+                channel: Channel::Files,
+            },
+            Kind::ChangedOutput {
+                channel: Channel::Observed,
+            },
+            Kind::Crash {
+                side: Side::Base,
+                signal: 11,
             },
         ];
         assert!(kinds.windows(2).all(|pair| pair[0].rank() < pair[1].rank()));

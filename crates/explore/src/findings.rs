@@ -100,7 +100,7 @@ pub(crate) enum Recorded {
 
 impl State {
     /// Writes down what the plain builds said about an input.
-    /// `entered` are the changes that it entered.
+    /// `entered` are the parts of changes that it entered.
     pub fn record(&mut self, run: RunId, testimony: Testimony, entered: Vec<u32>) -> Recorded {
         match testimony {
             Testimony::Confirmed { kind, seen } => {

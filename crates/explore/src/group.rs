@@ -11,7 +11,7 @@ pub struct GroupKey {
     pub kind: Kind,
     /// Where the paths part, in base and head; none if they do not.
     pub parting: Option<[Spot; 2]>,
-    /// Paths that do not part say nothing of the cause: then these changes were entered.
+    /// Paths that do not part say nothing of the cause: then these parts of changes were entered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<u32>,
 }

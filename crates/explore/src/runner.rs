@@ -103,7 +103,7 @@ pub trait PairRunner: Send {
         self.pair(input)
     }
 
-    /// Numbers of the changes that an input entered when the pair was run on it, in order; none if that is not known.
+    /// Numbers of the parts of changes that an input entered when the pair was run on it, in order; none if that is not known.
     fn entered(&self, _input: &Input) -> Vec<u32> {
         Vec::new()
     }

@@ -90,8 +90,16 @@ pub fn instrument(
     Ok(TracedBinary { path, sites })
 }
 
-/// Whether a function has so many blocks that the compiler would take minutes to put them into a good
-/// order. Traced code has several times as many.
+/// Leaves the blocks of machine code in the order of the source, and their loops as they are: finding a better order takes
+/// minutes for thousands of blocks in a loop, and following values through them takes more stack than there is.
+const HUGE_LOOPS: &[&str] = &[
+    "-mllvm",
+    "-disable-block-placement",
+    "-mllvm",
+    "-disable-lsr",
+];
+
+/// Whether a function has so many blocks that this matters. Traced code has several times as many.
 fn is_huge(table: &SiteTable) -> bool {
     const HUGE: u32 = 1000;
     let mut counts = HashMap::new();
@@ -110,10 +118,7 @@ fn link_binary(
     huge: bool,
     link: &[String],
 ) -> Result<(), InstrumentError> {
-    let how: &[&str] = match huge {
-        true => &["-mllvm", "-disable-block-placement"],
-        false => &[],
-    };
+    let how = if huge { HUGE_LOOPS } else { &[] };
     let output = Command::new(CLANG)
         .args([
             "-O1",
@@ -121,13 +126,16 @@ fn link_binary(
             "-disable-llvm-passes",
             "-fPIE",
             "-Wno-override-module",
+            // It would leave a copy of the program in the directory for temporary files.
+            "-fno-crash-diagnostics",
         ])
         .args(how)
         // Functions of libraries are looked up once, by the fork server, and not in every run.
         .args(["-fuse-ld=lld", "-pie", "-Wl,-z,now", "-o"])
         .arg(to)
-        .arg(traced)
+        // First, so that what it does before all else comes before what the program does there.
         .arg(runtime)
+        .arg(traced)
         .args(link)
         .output()
         .map_err(|source| InstrumentError::Tool {

@@ -2,7 +2,7 @@
 //! every difference of the same group. The file is committed, so it has no
 //! dates and keeps its order.
 
-use crate::files::{FileError, attempt, write_atomically};
+use crate::files::{FileError, attempt, read_text, write_atomically};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -47,7 +47,7 @@ pub enum AcceptedError {
 impl Accepted {
     /// Reads the file; without one nothing is accepted.
     pub fn read(path: &Path) -> Result<Accepted, AcceptedError> {
-        let text = match std::fs::read_to_string(path) {
+        let text = match read_text(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(Accepted::default());
             }

@@ -1,6 +1,7 @@
-//! Writing files so that a reader never sees half of one.
+//! Writing files so that a reader never sees half of one, and reading nothing that is no file.
 
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 /// How names begin that are there for a moment only.
@@ -25,6 +26,38 @@ pub fn attempt<T>(
         path: path.to_owned(),
         source,
     })
+}
+
+/// Opens a file that somebody named. A pipe would keep us waiting, and a device may have no end.
+pub fn open(path: &Path) -> std::io::Result<File> {
+    use std::os::unix::fs::FileTypeExt as _;
+    let kind = std::fs::metadata(path)?.file_type();
+    let other = match kind {
+        kind if kind.is_file() => return File::open(path),
+        kind if kind.is_dir() => "directory",
+        kind if kind.is_fifo() => "pipe",
+        kind if kind.is_socket() => "socket",
+        _ => "device",
+    };
+    let message = format!("it is a {other}, not a file");
+    Err(std::io::Error::new(
+        std::io::ErrorKind::InvalidInput,
+        message,
+    ))
+}
+
+/// All that is in a file.
+pub fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The same of a file of text.
+pub fn read_text(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    open(path)?.read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// Writes beside the target, then renames: the file is the old one or the new one.
@@ -72,7 +105,7 @@ pub(crate) fn replace_directory(fresh: &Path, target: &Path) -> Result<(), FileE
 }
 
 /// 128-bit FNV-1a: names that depend on the contents alone.
-pub(crate) fn content_name<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
+pub fn content_name<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
     const PRIME: u128 = 0x0000000001000000000000000000013b;
     let mut hash: u128 = 0x6c62272e07bb014262b821756295c58d;
     for part in parts {
@@ -99,6 +132,24 @@ mod tests {
         let missing = folder.path().join("no/such/file");
         let error = write_atomically(&missing, b"").unwrap_err();
         assert!(error.to_string().starts_with("cannot write in"), "{error}");
+    }
+
+    #[test]
+    fn only_files_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        std::fs::write(&path, "text").unwrap();
+        assert_eq!(read_text(&path).unwrap(), "text");
+        assert_eq!(read(&path).unwrap(), b"text");
+        let _socket = std::os::unix::net::UnixListener::bind(folder.path().join("s")).unwrap();
+        for (path, what) in [
+            (folder.path().to_owned(), "directory"),
+            (folder.path().join("s"), "socket"),
+            ("/dev/zero".into(), "device"),
+        ] {
+            let error = read(&path).unwrap_err().to_string();
+            assert!(error.contains(what), "{error}");
+        }
     }
 
     #[test]

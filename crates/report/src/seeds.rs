@@ -2,7 +2,7 @@
 
 use crate::case::{self, Case, CaseError};
 use crate::export::ktest::{KTest, KTestError};
-use crate::files::{FileError, attempt};
+use crate::files::{FileError, attempt, open};
 use crate::streams;
 use changeling_trace::input::{Argument, Input, StreamKind};
 use std::path::{Path, PathBuf};
@@ -99,14 +99,13 @@ fn load_file(path: &Path, shape: &Input) -> Result<Seed, SeedError> {
     Ok(finish(path, input))
 }
 
-/// A device has no end; what is longer than this is cut to the bound anyway.
+/// What is longer than this is cut to the bound anyway.
 const LONGEST: u64 = 64 << 20;
 
 fn read_start(path: &Path) -> std::io::Result<Vec<u8>> {
     use std::io::Read as _;
     let mut bytes = Vec::new();
-    let file = std::fs::File::open(path)?;
-    file.take(LONGEST).read_to_end(&mut bytes)?;
+    open(path)?.take(LONGEST).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -5,7 +5,7 @@ use super::{UNOPTIMISED, checked_rustc, link_of};
 use crate::cache::{Cache, Read};
 use crate::digest::Key;
 use crate::error::{BuildError, READ};
-use crate::prepare::{Entry, PREPARATION, link_modules, prepare};
+use crate::prepare::{BITCODE, Entry, PREPARATION, prepare};
 use crate::process::run_within;
 use crate::tools::Tool;
 use crate::translation::dependencies;
@@ -94,14 +94,8 @@ pub fn build_file(file: &Path, options: &BuildOptions, cache: &Cache) -> Result<
     command.arg(format!("--print=link-args={}", arguments.display()));
     check(run_within(&mut command, options.time_limit, &path)?)?;
 
-    let linked = work.path().join("linked.bc");
-    link_modules(std::slice::from_ref(&module), &linked)?;
-    let facts = prepare(
-        &linked,
-        &work.entry().join("program.bc"),
-        &file.display().to_string(),
-        options.keep_lines,
-    )?;
+    let name = file.display().to_string();
+    let facts = prepare(std::slice::from_ref(&module), &work, &name, options)?;
     let (link, missing) = link_of(&arguments, work.path(), &work)?;
     let mut reads: Vec<Read> = vec![Read::File(path.clone())];
     let list = std::fs::read_to_string(&dependency_file).unwrap_or_default();
@@ -114,7 +108,7 @@ pub fn build_file(file: &Path, options: &BuildOptions, cache: &Cache) -> Result<
         format: 0,
         key: String::new(),
         plain: "program".into(),
-        bitcode: "program.bc".into(),
+        bitcode: BITCODE.into(),
         harness: facts.entry == Entry::Harness,
         languages: facts.languages,
         missing,

@@ -7,7 +7,7 @@ use crate::assets::write_once;
 use crate::cache::{Cache, Read, Work};
 use crate::digest::Key;
 use crate::error::{BuildError, READ, WRITE};
-use crate::prepare::{Entry, PREPARATION, link_modules, prepare};
+use crate::prepare::{BITCODE, Entry, PREPARATION, prepare};
 use crate::process::run_within;
 use crate::tools::Tool;
 use crate::translation::SOURCE_PREFIX;
@@ -105,21 +105,14 @@ pub fn build_in(
     std::fs::copy(&executable, &plain).map_err(|e| BuildError::io(WRITE, &plain, e))?;
 
     let module = cargo.bitcode()?;
-    let linked = work.path().join("linked.bc");
-    link_modules(std::slice::from_ref(&module), &linked)?;
     let name = format!("{} of {}", target.name, layout.package.display());
-    let facts = prepare(
-        &linked,
-        &work.entry().join("program.bc"),
-        &name,
-        options.keep_lines,
-    )?;
+    let facts = prepare(std::slice::from_ref(&module), &work, &name, options)?;
     let (link, missing) = link_of(&room.link_arguments(), &room.path, &work)?;
     let built = Built {
         format: 0,
         key: String::new(),
         plain: "program".into(),
-        bitcode: "program.bc".into(),
+        bitcode: BITCODE.into(),
         harness: facts.entry == Entry::Harness,
         languages: facts.languages,
         missing,

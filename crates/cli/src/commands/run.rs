@@ -1,14 +1,14 @@
 //! `changeling run`: two versions in, replayed differences out.
 
-use crate::config::Said;
+use crate::conclusion::{Printing, Unbegun, cancel_on_signals, print};
 use crate::exit::Code;
 use crate::failure::Failure;
 use crate::golden::Golden;
 use crate::guidance;
 use crate::inputs::InputOptions;
 use crate::preparation::{Prepared, prepare};
-use crate::progress::{Display, Mode, say};
-use crate::recorder::{Concluded, Recorder};
+use crate::progress::Display;
+use crate::recorder::Recorder;
 use crate::regions::Regions;
 use crate::runner::{Pair, Runner, side_name};
 use crate::settings::{SearchOptions, Settings, usage};
@@ -25,12 +25,12 @@ use changeling_explore::runner::PairRunner;
 use changeling_explore::search::{Search, Subject};
 use changeling_report::accepted::Accepted;
 use changeling_report::directory::{DirectoryError, OutputDirectory, old_path};
+use changeling_report::files::read_text;
 use changeling_report::results::{self, Bound, Results, Versions};
-use changeling_report::terminal::{self, Style};
 use changeling_report::{seeds, wording};
 use changeling_trace::input::Input;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -77,7 +77,7 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
     let places = Places::of_files([&sides[0].label, &sides[1].label]);
     let normaliser =
         Normaliser::new(&places, &settings.normalise).map_err(|error| usage(&error.to_string()))?;
-    let printing = Printing::choose(arguments, said);
+    let printing = Printing::choose((arguments.quiet, arguments.json_lines), said);
     let mut display = Display::new(printing.mode());
     if arguments.list {
         return list(&sides, &settings);
@@ -100,6 +100,12 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
         out.write_snapshot(&Results::new(bound, labels(&sides)))
             .map_err(cannot_write)?;
     }
+    let cancel = Cancel::default();
+    let mut unbegun = Results::new(Bound::of(&settings.input.shape(false)?), labels(&sides));
+    unbegun.settings = settings.listed.clone();
+    keep_found(&mut unbegun, &out);
+    let unbegun = Unbegun::new(out.clone(), unbegun, printing);
+    cancel_on_signals(&cancel, &unbegun);
     display.status("building both versions");
     let options = settings.source.build_options();
     let prepared = match prepare(&sides, &options, &settings.guide) {
@@ -123,8 +129,11 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
             }
         }
     };
+    // From now on it is the search that is stopped.
+    unbegun.is_over();
     let job = Job {
         accepted,
+        cancel,
         golden,
         printing,
         resume: arguments.resume,
@@ -132,31 +141,6 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
         normaliser,
     };
     job.search(sides, prepared, out, display, seeds)
-}
-
-/// What is printed of the result.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Printing {
-    Summary,
-    Verdict,
-    JsonLines,
-}
-
-impl Printing {
-    /// The command line goes before the file.
-    fn choose(arguments: &Arguments, said: &Said) -> Printing {
-        match (arguments.quiet, arguments.json_lines) {
-            (true, _) => Printing::Verdict,
-            (_, true) => Printing::JsonLines,
-            _ if said.json_lines => Printing::JsonLines,
-            _ if said.quiet => Printing::Verdict,
-            _ => Printing::Summary,
-        }
-    }
-
-    fn mode(self) -> Mode {
-        Mode::choose(self == Printing::Verdict, self == Printing::JsonLines)
-    }
 }
 
 fn open_out(path: &Path, resume: bool) -> Result<OutputDirectory, Failure> {
@@ -213,11 +197,7 @@ fn leave_report(
         .unwrap_or_default();
     let mut results = Results::new(bound, labels(sides));
     results.settings = settings.listed.clone();
-    // With --resume there may be some: what was found stays found.
-    let earlier = std::fs::read_to_string(out.path().join("results.json")).ok();
-    if let Some(earlier) = earlier.and_then(|text| Results::from_json(&text).ok()) {
-        results.differences = earlier.differences;
-    }
+    keep_found(&mut results, out);
     results.verdict = results::Verdict::CouldNotRun;
     results.stopped = results::Stopped::Error;
     let mut error = failure.what.clone();
@@ -229,6 +209,14 @@ fn leave_report(
         failure.what = format!("{}; and {error}", failure.what);
     }
     failure
+}
+
+/// With --resume there may be some: what was found stays found.
+fn keep_found(results: &mut Results, out: &OutputDirectory) {
+    let earlier = read_text(&out.path().join("results.json")).ok();
+    if let Some(earlier) = earlier.and_then(|text| Results::from_json(&text).ok()) {
+        results.differences = earlier.differences;
+    }
 }
 
 fn labels(sides: &[Named; 2]) -> Versions {
@@ -299,6 +287,7 @@ pub fn load_seeds(settings: &Settings, shape: &Input) -> Result<Seeds, Failure> 
 
 struct Job<'a> {
     accepted: Accepted,
+    cancel: Cancel,
     golden: Option<Golden>,
     printing: Printing,
     resume: bool,
@@ -404,8 +393,7 @@ impl Job<'_> {
         }
         let known = resume.as_ref().map(|saved| saved.differences.clone());
         let known = known.unwrap_or_default();
-        let cancel = Cancel::default();
-        cancel_on_signals(&cancel);
+        let cancel = self.cancel.clone();
         let search = Search {
             subject: Subject {
                 shape,
@@ -446,15 +434,10 @@ impl Job<'_> {
             }
         }
         enter_again(&pair, &recorder.regions, &outcome.differences);
-        let notes = std::mem::take(
-            &mut *pair
-                .notes
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner),
-        );
+        let notes = std::mem::take(&mut *pair.notes.lock().unwrap_or_else(PoisonError::into_inner));
         let built = pair.build_seconds();
         let concluded = recorder.conclude(&outcome, &pair.versions, built, notes);
-        self.print(&concluded);
+        print(self.printing, &concluded);
         match concluded.unwritten {
             None => Ok(Code(concluded.results.exit_code())),
             Some(what) => Err(cannot_write(what)),
@@ -487,31 +470,6 @@ impl Job<'_> {
                 ));
                 Ok((open_out(&path, false)?, Some(earlier.saved)))
             }
-        }
-    }
-
-    fn print(&self, concluded: &Concluded) {
-        let (results, out) = (&concluded.results, concluded.out.path());
-        if self.printing == Printing::JsonLines {
-            let event = serde_json::json!({
-                "event": "end",
-                "verdict": results.verdict,
-                "inconclusive": results.inconclusive,
-                "differences": results.differences.len(),
-                "stats": results.stats,
-                "out": out,
-            });
-            say(&format!("{event}\n"));
-        } else if self.printing == Printing::Verdict {
-            say(&format!("{}\n", wording::verdict(results)));
-        } else {
-            let shown = out.display().to_string();
-            let summary = terminal::summary(results, &shown, Style::detect());
-            let report = match &concluded.unwritten {
-                None => format!("\nreport: {}\n", out.join("report.html").display()),
-                Some(_) => String::new(),
-            };
-            say(&format!("{summary}{report}"));
         }
     }
 }
@@ -557,23 +515,6 @@ pub fn accepted_path(out: &Path) -> PathBuf {
     parent
         .unwrap_or(Path::new(".changeling"))
         .join("accepted.toml")
-}
-
-/// The first signal ends the search in a report, the second ends everything.
-fn cancel_on_signals(cancel: &Cancel) {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]) else {
-        return;
-    };
-    let cancel = cancel.clone();
-    std::thread::spawn(move || {
-        for signal in signals.forever() {
-            if cancel.is_cancelled() {
-                std::process::exit(128 + signal);
-            }
-            cancel.cancel();
-        }
-    });
 }
 
 fn cannot_write(error: impl std::fmt::Display) -> Failure {

@@ -161,3 +161,40 @@ fn the_budget_may_end_before_anything_can_be_said() {
     let said = room.changeling(&["run", "old.c", "new.c", "--stdin", "8", "--time", "60s"]);
     assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
 }
+
+/// Builds may take longer than the patience of whoever waits for them.
+#[test]
+fn a_run_that_is_stopped_while_it_builds_ends_in_a_report() {
+    let room = Room::new();
+    let mark = room.path("mark");
+    let build = format!("touch '{}'; sleep 5; exit 1", mark.display());
+    for folder in ["old", "new"] {
+        room.write(&format!("{folder}/main.c"), SLOW_TO_EXHAUST[0]);
+    }
+    let run = ["run", "old", "new", "--stdin", "1", "--build", &build];
+    let child = room
+        .command(&run)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let start = Instant::now();
+    while !mark.exists() {
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "nothing is built"
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let killed = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(killed.success());
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("stopped before the search began"), "{said}");
+    assert_eq!(room.results()["stopped"], "interrupted");
+    assert!(room.path(".changeling/out/report.html").is_file());
+}

@@ -168,3 +168,50 @@ fn several_workers_find_the_same_as_one() {
     }
     assert!(found.iter().all(|one| *one == found[0]), "{found:#?}");
 }
+
+/// Lines beside each other are one change, but an input enters only one of them.
+#[test]
+fn accepting_one_line_hides_neither_the_next_one_nor_what_becomes_of_it() {
+    let text = |one: &str, two: &str, three: &str| {
+        format!(
+            "#include <stdio.h>\nint main(void) {{\n    switch (getchar()) {{\n    case 'a': puts(\"{one}\"); break;\n    case 'b': puts(\"{two}\"); break;\n    default: puts(\"{three}\");\n    }}\n}}\n"
+        )
+    };
+    let room = Room::new();
+    room.write("old.c", text("one", "two", "three"));
+    room.write("new.c", text("One", "Two", "three"));
+    let arguments = ["run", "old.c", "new.c", "--stdin", "1", "--jobs", "1"];
+    let found = |room: &Room| {
+        let results = room.results();
+        let list = results["differences"].as_array().unwrap().iter();
+        let texts = list.map(|one| one["head"]["stdout"].as_str().unwrap().to_owned());
+        let mut texts: Vec<String> = texts.collect();
+        texts.sort();
+        texts
+    };
+    let said = room.changeling(&arguments);
+    assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+    assert_eq!(found(&room), ["One\n", "Two\n"], "{}", said.stdout);
+    let case = room.results()["differences"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find_map(|one| {
+            let is_it = one["head"]["stdout"] == "One\n";
+            is_it.then(|| one["id"].as_str().unwrap().to_owned())
+        });
+    let case = case.unwrap();
+    assert_eq!(room.changeling(&["accept", &case]).code, Some(0));
+    let said = room.changeling(&arguments);
+    assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+    assert_eq!(found(&room), ["Two\n"], "{}", said.stdout);
+
+    // Accepted is what was seen, not what else becomes of the lines.
+    room.write("new.c", text("ONE", "two", "Three"));
+    let said = room.changeling(&arguments);
+    assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+    assert_eq!(found(&room), ["ONE\n", "Three\n"], "{}", said.stdout);
+    room.write("new.c", text("One", "two", "three"));
+    let said = room.changeling(&arguments);
+    assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
+}

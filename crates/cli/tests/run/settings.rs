@@ -71,7 +71,7 @@ fn wrong_settings_are_named() {
         ("env = { A = 3 }", "`env` must be a text such as \"NAME=8\""),
         ("build-time = \"long\"", "`build-time` must be a time"),
         ("env = \"A=B\"", "--env A=B: expected a number of bytes"),
-        ("stdin = \"/dev/zero\"", "the file is larger than"),
+        ("stdin = \"/dev/zero\"", "it is a device, not a file"),
         (
             "build-time = \"5m\"\nnormalize = \"a\"",
             "no file or directory",

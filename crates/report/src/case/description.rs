@@ -1,6 +1,6 @@
 //! `case.toml`.
 
-use super::{Case, CaseError, FORMAT, written_name};
+use super::{Case, CaseError, FORMAT, is_inside, written_name};
 use crate::results::{Bytes, Change, End, Kind, Observed, Outcome, Side, Versions};
 use crate::streams;
 use changeling_trace::input::{Argument, Stream, StreamKind};
@@ -145,13 +145,22 @@ impl CaseFile {
 }
 
 impl StreamFile {
-    pub fn to_stream(&self, bytes: Vec<u8>) -> Stream {
-        Stream {
+    /// A case may come from elsewhere: scripts and exported tests write files under these names.
+    pub fn to_stream(&self, bytes: Vec<u8>) -> Result<Stream, String> {
+        let is_right = match self.kind {
+            StreamKind::File => is_inside(&self.name),
+            StreamKind::Environment => !self.name.is_empty() && !self.name.contains(['=', '\0']),
+            _ => true,
+        };
+        if !is_right {
+            return Err(format!("{:?} is not the name of an input", self.name));
+        }
+        Ok(Stream {
             kind: self.kind,
             name: self.name.clone(),
             capacity: self.capacity,
             bytes,
-        }
+        })
     }
 }
 

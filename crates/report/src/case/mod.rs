@@ -4,7 +4,7 @@
 mod description;
 mod reproduce;
 
-use crate::files::{FileError, TEMPORARY, attempt, content_name, replace_directory};
+use crate::files::{FileError, TEMPORARY, attempt, content_name, read, replace_directory};
 use crate::results::{
     Change, Difference, End, FileWritten, InputView, Kind, Outcome, Side, Versions,
 };
@@ -170,7 +170,12 @@ impl Case {
                     ),
                 });
             }
-            input.streams.push(stream.to_stream(bytes));
+            let stream = stream.to_stream(bytes);
+            let stream = stream.map_err(|detail| CaseError::Damaged {
+                file: file.clone(),
+                detail,
+            })?;
+            input.streams.push(stream);
         }
         for argument in &found.arguments {
             let argument =
@@ -188,6 +193,16 @@ impl Case {
                 detail: format!("[{}] {detail}", side.name()),
             })?;
             let files = outcome.files.iter().map(|written| {
+                // Exported tests look there.
+                if !is_inside(&written.name) {
+                    return Err(CaseError::Damaged {
+                        file: file.clone(),
+                        detail: format!(
+                            "{:?} is not a name in the working directory",
+                            written.name
+                        ),
+                    });
+                }
                 let bytes = read_part(folder, &written.file)?.into();
                 Ok(FileWritten {
                     name: written.name.clone(),
@@ -230,7 +245,16 @@ fn read_part(folder: &Path, name: &str) -> Result<Vec<u8>, CaseError> {
         });
     }
     let path = folder.join(name);
-    Ok(attempt("read", &path, std::fs::read(&path))?)
+    Ok(attempt("read", &path, read(&path))?)
+}
+
+/// Whether a path stays in the directory that it is taken from.
+fn is_inside(name: &str) -> bool {
+    use std::path::Component;
+    let mut parts = Path::new(name).components();
+    !name.is_empty()
+        && !name.contains('\0')
+        && parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
 /// Programs may use names that leave no room for more letters.

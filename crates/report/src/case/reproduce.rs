@@ -15,14 +15,16 @@ for binary in "$BASE" "$HEAD"; do
     fi
 done
 scratch=$(mktemp -d) || exit 2
-trap 'rm -rf "$scratch"' EXIT
+# A program may leave directories that nothing can be removed from.
+trap 'chmod -R u+rwx "$scratch" 2>/dev/null; rm -rf "$scratch"' EXIT
 trap 'exit 2' HUP INT TERM
 
 # Without randomised addresses two runs of one version print the same ones.
+# Both by their paths: the input may have another PATH.
 fixed=
-if setarch -R true >/dev/null 2>&1; then fixed='setarch -R'; fi
+if setarch -R true >/dev/null 2>&1; then fixed="$(command -v setarch) -R"; fi
 limit=
-if command -v timeout >/dev/null 2>&1; then limit="timeout -k 1 ${TIMEOUT:-10}"; fi
+if command -v timeout >/dev/null 2>&1; then limit="$(command -v timeout) -k 1 ${TIMEOUT:-10}"; fi
 # A version that prints without end must not fill the disk: 64 MiB, in blocks of 512 bytes.
 flood_limit() { ulimit -f 131072 2>/dev/null || true; }
 

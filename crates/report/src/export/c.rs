@@ -157,6 +157,7 @@ int main(void) {
 
 const PROGRAM: &str = r#"#define _XOPEN_SOURCE 700
 #include <fcntl.h>
+#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -201,6 +202,25 @@ static void expect(int right, const char *what) {
     failures++;
 }
 
+static int opened(const char *path, const struct stat *what, int kind, struct FTW *at) {
+    (void)what, (void)at;
+    if (kind == FTW_D || kind == FTW_DNR) chmod(path, 0700);
+    return 0;
+}
+
+static int removed(const char *path, const struct stat *what, int kind, struct FTW *at) {
+    (void)what, (void)kind, (void)at;
+    return remove(path);
+}
+
+static char folder[4096];
+
+static void clean(void) {
+    if (chdir("/")) return;
+    nftw(folder, opened, 16, FTW_PHYS);
+    nftw(folder, removed, 16, FTW_PHYS | FTW_DEPTH);
+}
+
 int main(void) {
     const char *named = getenv("PROGRAM");
     char *program = realpath(named ? named : @PROGRAM@, NULL);
@@ -208,11 +228,13 @@ int main(void) {
         perror(named ? named : @PROGRAM@);
         return 2;
     }
-    char folder[] = "/tmp/changeling-XXXXXX";
+    const char *place = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/changeling-XXXXXX", place && *place ? place : "/tmp");
     if (!mkdtemp(folder) || chdir(folder)) {
         perror(folder);
         return 2;
     }
+    atexit(clean);
 @FILES@@STDIN@    char *arguments[] = {program, @ARGUMENTS@NULL};
     char *environment[] = {"LC_ALL=C", "TZ=UTC", "CHANGELING_OBSERVE_FD=9", @ENVIRONMENT@NULL};
     struct stat found;

@@ -15,6 +15,27 @@ pub enum Program<'a> {
     Path(&'a str),
 }
 
+/// A directory of the test's own, which is gone when the test ends, however it does.
+const FOLDER: &str = r#"struct Folder(std::path::PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let place = std::env::temp_dir();
+        let numbers = 0..1000;
+        let mut paths = numbers.map(|n| place.join(format!("{name}-{}-{n}", std::process::id())));
+        let path = paths.find(|path| std::fs::create_dir(path).is_ok());
+        Folder(path.expect("a directory can be made"))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = Command::new("chmod").args(["-R", "u+rwx"]).arg(&self.0).output();
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+"#;
+
 /// A whole file for `tests/`, with one test.
 pub fn test(case: &Case, expectation: Expectation, program: Program<'_>) -> String {
     let expected = expectation.outcome(case);
@@ -37,18 +58,16 @@ pub fn test(case: &Case, expectation: Expectation, program: Program<'_>) -> Stri
     });
     line("let program = std::fs::canonicalize(program).unwrap();".into());
     line(format!(
-        "let folder = std::env::temp_dir().join(format!(\"{}-{{}}\", std::process::id()));",
+        "let folder = Folder::new(\"{}\");",
         test_name(case)
     ));
-    line("std::fs::create_dir_all(&folder).unwrap();".into());
-    // The shell opens what values are observed through, and bounds what can be written.
+    line("let folder = &folder.0;".into());
+    // The shell opens what values are observed through, and bounds what can be written. It would
+    // drop variables with names that are none to it, and look at others.
     line("let mut command = Command::new(\"/bin/sh\");".into());
-    line("command.args([\"-c\", \"ulimit -f 131072; exec \\\"$0\\\" \\\"$@\\\" 9>.observed\"]).arg(program);".into());
-    line(
-        "command.current_dir(&folder).env_clear().env(\"LC_ALL\", \"C\").env(\"TZ\", \"UTC\");"
-            .into(),
-    );
-    line("command.env(\"CHANGELING_OBSERVE_FD\", \"9\");".into());
+    line("command.args([\"-c\", \"ulimit -f 131072; exec \\\"$0\\\" \\\"$@\\\" 9>.observed\", \"/usr/bin/env\", \"-i\"]);".into());
+    line("command.current_dir(folder).env_clear();".into());
+    line("command.args([\"LC_ALL=C\", \"TZ=UTC\", \"CHANGELING_OBSERVE_FD=9\"]);".into());
     let mut stdin: &[u8] = b"";
     for stream in &case.input.streams {
         let bytes = rust_literal(&stream.bytes);
@@ -61,14 +80,18 @@ pub fn test(case: &Case, expectation: Expectation, program: Program<'_>) -> Stri
                 line(format!("std::fs::write(path, {bytes}).unwrap();"));
             }
             StreamKind::Environment => {
+                let mut word = stream.name.clone().into_bytes();
+                word.push(b'=');
+                word.extend_from_slice(&stream.bytes);
                 line(format!(
-                    "command.env({:?}, OsStr::from_bytes({bytes}));",
-                    stream.name
+                    "command.arg(OsStr::from_bytes({}));",
+                    rust_literal(&word)
                 ));
             }
             StreamKind::Argument => {}
         }
     }
+    line("command.arg(program);".into());
     for (argument, text) in case.input.arguments.iter().zip(case.input.argument_texts()) {
         let note = match argument {
             Argument::Fixed(_) => "",
@@ -140,12 +163,11 @@ pub fn test(case: &Case, expectation: Expectation, program: Program<'_>) -> Stri
             Left::Nothing(_) => format!("assert!({path}.symlink_metadata().is_err());"),
         });
     }
-    line("std::fs::remove_dir_all(folder).unwrap();".into());
     format!(
         "//! {}\n#![allow(unused_imports)]\n\n\
          use std::ffi::OsStr;\nuse std::os::unix::ffi::OsStrExt;\n\
          use std::os::unix::process::ExitStatusExt;\nuse std::process::Command;\n\n\
-         #[test]\nfn {}() {{\n{body}}}\n",
+         #[test]\nfn {}() {{\n{body}}}\n\n{FOLDER}",
         escape::printable_str(&case.title),
         test_name(case)
     )

@@ -43,8 +43,15 @@ fn body(case: &Case, expectation: Expectation, program: &str, indent: &str) -> V
     line(format!("default={}", escape::shell_str(program)));
     line("program=${PROGRAM:-$default}".into());
     line("case $program in */*) program=$(cd \"$(dirname \"$program\")\" && pwd)/${program##*/} ;; esac".into());
-    line("scratch=$(mktemp -d)".into());
-    line("mkdir \"$scratch/work\"".into());
+    line("scratch=$(mktemp -d) && mkdir \"$scratch/work\" || exit 2".into());
+    line("limit=$(command -v timeout) || exit 2".into());
+    // A program may leave directories that nothing can be removed from.
+    line("clean() { chmod -R u+rwx \"$scratch\" 2>/dev/null; rm -rf \"$scratch\"; }".into());
+    if indent.is_empty() {
+        // Bats has a use of its own for the end of a test.
+        line("trap clean EXIT".into());
+        line("trap 'exit 2' HUP INT TERM".into());
+    }
     let mut words: Vec<Vec<u8>> = Vec::new();
     let mut stdin: &[u8] = b"";
     for (number, stream) in case.input.streams.iter().enumerate() {
@@ -75,7 +82,8 @@ fn body(case: &Case, expectation: Expectation, program: &str, indent: &str) -> V
         "printf {} >\"$scratch/expected\"",
         escape::printf_format(&expected.stdout)
     ));
-    words.push(b"timeout -k 1 10 \"$program\"".to_vec());
+    // By its path: the input may have another PATH.
+    words.push(b"\"$limit\" -k 1 10 \"$program\"".to_vec());
     for argument in &case.input.arguments {
         words.push(match argument {
             Argument::Fixed(text) => escape::shell(text),
@@ -92,10 +100,10 @@ fn body(case: &Case, expectation: Expectation, program: &str, indent: &str) -> V
     );
     lines.push(command);
     let mut line = |text: String| lines.push(text.into_bytes());
-    let fail = "{ rm -rf \"$scratch\"; exit 1; }";
+    let fail = "{ clean; exit 1; }";
     let code = shell_status(expected.end);
     line(format!(
-        "[ \"$status\" -eq {code} ] || {{ echo \"exit code $status, expected {code}\"; rm -rf \"$scratch\"; exit 1; }}"
+        "[ \"$status\" -eq {code} ] || {{ echo \"exit code $status, expected {code}\"; clean; exit 1; }}"
     ));
     line(format!(
         "diff \"$scratch/expected\" \"$scratch/stdout\" || {fail}"
@@ -133,10 +141,10 @@ fn body(case: &Case, expectation: Expectation, program: &str, indent: &str) -> V
         };
         let told = escape::shell_str(&format!("{} is not as expected", left.name()));
         line(format!(
-            "{{ {is_right}; }} || {{ echo {told}; rm -rf \"$scratch\"; exit 1; }}"
+            "{{ {is_right}; }} || {{ echo {told}; clean; exit 1; }}"
         ));
     }
-    line("rm -rf \"$scratch\"".into());
+    line("clean".into());
     let mut out = Vec::new();
     for text in lines {
         out.extend_from_slice(indent.as_bytes());

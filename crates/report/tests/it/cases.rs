@@ -261,3 +261,26 @@ fn the_script_hands_over_every_byte() {
         "{shown}"
     );
 }
+
+/// Scripts and exported tests of a case write its files.
+#[test]
+fn a_case_from_elsewhere_cannot_name_files_outside() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = case(folder.path())
+        .write(&folder.path().join("cases"))
+        .unwrap();
+    let file = path.join("case.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(Case::read(&path).is_ok());
+    for (from, to) in [
+        ("\"data/in.txt\"", "\"../../in.txt\""),
+        ("\"data/in.txt\"", "\"/tmp/in.txt\""),
+        ("\"written.txt\"", "\"../written.txt\""),
+        ("name = \"MODE\"", "name = \"MO=DE\""),
+    ] {
+        assert!(text.contains(from), "{from}: {text}");
+        std::fs::write(&file, text.replace(from, to)).unwrap();
+        let error = Case::read(&path).unwrap_err();
+        assert!(matches!(error, CaseError::Damaged { .. }), "{error}");
+    }
+}

@@ -178,8 +178,12 @@ fn exported_tests_see_what_is_left_behind_and_observed() {
         ]) {
             version.binary = program(folder.path(), name, ending).display().to_string();
             outcome.files.extend(files);
+            // Of a name that is not UTF-8 nobody knows what it was.
+            outcome.files.push(file("b\\xff", "x"));
         }
         let binaries = [&case.versions.base.binary, &case.versions.head.binary];
+        let scratch = folder.path().join("scratch");
+        std::fs::create_dir(&scratch).unwrap();
         for (language, sides) in [
             ("sh", &[Side::Base, Side::Head][..]),
             ("c", &[Side::Base, Side::Head]),
@@ -190,6 +194,7 @@ fn exported_tests_see_what_is_left_behind_and_observed() {
                 for (other, binary) in [Side::Base, Side::Head].into_iter().zip(binaries) {
                     let mut command = Command::new(&words[0]);
                     command.args(&words[1..]).env("PROGRAM", binary);
+                    command.env("TMPDIR", &scratch);
                     let output = run(&mut command);
                     let said = text(&output);
                     let passed = output.status.success();
@@ -198,9 +203,59 @@ fn exported_tests_see_what_is_left_behind_and_observed() {
             }
         }
         let path = case.write(&folder.path().join("cases")).unwrap();
-        let output = run(Command::new("sh").arg(path.join("reproduce.sh")));
+        let mut script = Command::new("sh");
+        script
+            .arg(path.join("reproduce.sh"))
+            .env("TMPDIR", &scratch);
+        let output = run(&mut script);
         assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+        // Passed or failed, nothing is left of them.
+        assert_eq!(std::fs::read_dir(&scratch).unwrap().count(), 0);
     }
+}
+
+/// What runs the program must be found, whatever the program finds.
+#[test]
+fn tests_and_scripts_know_their_way_without_a_path() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut case = case(folder.path());
+    let variables = [("PATH", &b"?"[..]), ("A.B", b"x\n"), ("-i", b"y")];
+    for (name, bytes) in variables {
+        let variable = stream(StreamKind::Environment, name, 4, bytes);
+        case.input.streams.push(variable);
+    }
+    case.kind = Kind::Output;
+    case.base.files.clear();
+    case.head = case.base.clone();
+    for (name, outcome, version) in [
+        ("base", &mut case.base, &mut case.versions.base),
+        ("head", &mut case.head, &mut case.versions.head),
+    ] {
+        let path = program(folder.path(), name, "");
+        let text = "#!/bin/sh\nseen=$PATH; PATH=/usr/bin:/bin\n\
+                    tr '\\0' '\\n' </proc/$$/environ | grep -c '^A.B=x'\necho \"$seen";
+        std::fs::write(&path, format!("{text} {name}\"\n")).unwrap();
+        version.binary = path.display().to_string();
+        outcome.stdout.0 = format!("1\n? {name}\n").into_bytes();
+    }
+    for language in ["sh", "c", "rs"] {
+        let words = exported(&case, Side::Base, language, folder.path());
+        for (version, passes) in [(&case.versions.base, true), (&case.versions.head, false)] {
+            let mut command = Command::new(&words[0]);
+            command.args(&words[1..]).env("PROGRAM", &version.binary);
+            let output = run(&mut command);
+            assert_eq!(
+                output.status.success(),
+                passes,
+                "{language}: {}",
+                text(&output)
+            );
+        }
+    }
+    let path = case.write(&folder.path().join("cases")).unwrap();
+    let output = run(Command::new("sh").arg(path.join("reproduce.sh")));
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    assert!(text(&output).contains("? head"), "{}", text(&output));
 }
 
 /// A test that waits for ever tells nobody anything.

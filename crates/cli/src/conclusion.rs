@@ -1,0 +1,124 @@
+//! The end of `changeling run`: what is printed, also if it comes before the search has begun.
+
+use crate::config::Said;
+use crate::exit::Code;
+use crate::progress::{Mode, say};
+use crate::recorder::Concluded;
+use changeling_explore::budget::Cancel;
+use changeling_report::directory::OutputDirectory;
+use changeling_report::results::{self, Results};
+use changeling_report::terminal::{self, Style};
+use changeling_report::wording;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What is printed of the result.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Printing {
+    Summary,
+    Verdict,
+    JsonLines,
+}
+
+impl Printing {
+    /// Whether `--quiet` and `--json-lines` were given goes before what the file says.
+    pub fn choose(given: (bool, bool), said: &Said) -> Printing {
+        match given {
+            (true, _) => Printing::Verdict,
+            (_, true) => Printing::JsonLines,
+            _ if said.json_lines => Printing::JsonLines,
+            _ if said.quiet => Printing::Verdict,
+            _ => Printing::Summary,
+        }
+    }
+
+    pub fn mode(self) -> Mode {
+        Mode::choose(self == Printing::Verdict, self == Printing::JsonLines)
+    }
+}
+
+pub fn print(printing: Printing, concluded: &Concluded) {
+    let (results, out) = (&concluded.results, concluded.out.path());
+    if printing == Printing::JsonLines {
+        let event = serde_json::json!({
+            "event": "end",
+            "verdict": results.verdict,
+            "inconclusive": results.inconclusive,
+            "differences": results.differences.len(),
+            "stats": results.stats,
+            "out": out,
+        });
+        say(&format!("{event}\n"));
+    } else if printing == Printing::Verdict {
+        say(&format!("{}\n", wording::verdict(results)));
+    } else {
+        let shown = out.display().to_string();
+        let summary = terminal::summary(results, &shown, Style::detect());
+        let report = match &concluded.unwritten {
+            None => format!("\nreport: {}\n", out.join("report.html").display()),
+            Some(_) => String::new(),
+        };
+        say(&format!("{summary}{report}"));
+    }
+}
+
+/// What is left behind if the run is stopped before its search begins: builds may take long.
+#[derive(Clone)]
+pub struct Unbegun(Arc<Mutex<Option<(OutputDirectory, Results, Printing)>>>);
+
+impl Unbegun {
+    pub fn new(out: OutputDirectory, results: Results, printing: Printing) -> Unbegun {
+        Unbegun(Arc::new(Mutex::new(Some((out, results, printing)))))
+    }
+
+    /// From now on it is the search that is stopped.
+    pub fn is_over(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
+    /// Leaves a report and ends everything, if the search has not begun.
+    fn end(&self) {
+        // Held until the end, so that the search does not begin in the meantime.
+        let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((out, mut results, printing)) = place.take() else {
+            return;
+        };
+        results.stopped = results::Stopped::Interrupted;
+        if results.differences.is_empty() {
+            results.inconclusive = Some("it was stopped before the search began".into());
+        } else {
+            results.verdict = results::Verdict::Differences;
+        }
+        let unwritten = out.write_reports(&results).err();
+        let concluded = Concluded {
+            results,
+            out,
+            unwritten: unwritten.map(|error| error.to_string()),
+        };
+        print(printing, &concluded);
+        std::process::exit(match &concluded.unwritten {
+            None => concluded.results.exit_code().into(),
+            Some(what) => {
+                eprintln!("error: {what}");
+                Code::UNWRITTEN.0.into()
+            }
+        });
+    }
+}
+
+/// The first signal ends the search in a report, the second ends everything.
+pub fn cancel_on_signals(cancel: &Cancel, unbegun: &Unbegun) {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]) else {
+        return;
+    };
+    let (cancel, unbegun) = (cancel.clone(), unbegun.clone());
+    std::thread::spawn(move || {
+        for signal in signals.forever() {
+            unbegun.end();
+            if cancel.is_cancelled() {
+                std::process::exit(128 + signal);
+            }
+            cancel.cancel();
+        }
+    });
+}
