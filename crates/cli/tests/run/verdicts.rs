@@ -386,7 +386,7 @@ int main(void) {
                 "puts(\"one\"); puts(\"two\"); value = next();",
             ),
         ),
-        (&passed, (copied, shared)),
+        (passed.as_str(), (copied, shared)),
     ] {
         Pair {
             text,
