@@ -65,7 +65,7 @@ extern struct object __chg_objects[];
 extern const uint64_t __chg_harmless[], __chg_harmless_count;
 extern const uint64_t __chg_object_count, __chg_block_count;
 extern const uint32_t __chg_first_model_site, __chg_untraced_input;
-void __chg_rt_untraced_input(void);
+void __chg_rt_untraced_input(uint32_t which);
 
 int atexit(void (*)(void));
 void *malloc(size_t);
@@ -464,7 +464,7 @@ int main(int argc, char **argv) {
   __chg_rt_globals(__chg_objects, __chg_object_count);
   __chg_rt_harmless(__chg_harmless, __chg_harmless_count);
   __chg_rt_start(&argc, &argv, __chg_first_model_site, __chg_block_count);
-  if (__chg_untraced_input) __chg_rt_untraced_input();
+  if (__chg_untraced_input) __chg_rt_untraced_input(__chg_untraced_input);
   atexit(__chg_rt_finished);
   if (__model_cxx_start_streams) __model_cxx_start_streams();
   if (__model_cxx_start_reader) __model_cxx_start_reader();

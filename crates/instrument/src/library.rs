@@ -44,6 +44,60 @@ const INPUT: &[&str] = &[
 ];
 const WIDE_INPUT: &str = "_ZSt4wcin";
 
+/// Functions of the system that hand on what is in descriptors without showing it, or start programs that read on their
+/// own. These have no model, and what comes of them is read again under another name.
+const UNSEEN: &[&str] = &[
+    "aio_read",
+    "aio_read64",
+    "copy_file_range",
+    "execl",
+    "execle",
+    "execlp",
+    "execv",
+    "execve",
+    "execvp",
+    "execvpe",
+    "fexecve",
+    "lio_listio",
+    "popen",
+    "posix_spawn",
+    "posix_spawnp",
+    "sendfile",
+    "sendfile64",
+    "splice",
+    "system",
+    "tee",
+];
+/// Those after which a file has another name, or another one has its name, and those that tell its size out of sight.
+const UNSEEN_FILES: &[&str] = &[
+    "chdir",
+    "chroot",
+    "fchdir",
+    "fts_open",
+    "fts64_open",
+    "ftw",
+    "ftw64",
+    "link",
+    "linkat",
+    "nftw",
+    "nftw64",
+    "rename",
+    "renameat",
+    "renameat2",
+];
+/// The same in `std::filesystem`, by parts of names.
+const FILESYSTEM: &str = "_ZNSt10filesystem";
+const FILESYSTEM_UNSEEN: &[&str] = &[
+    "copy",
+    "current_path",
+    "file_size",
+    "is_empty",
+    "last_write_time",
+    "link",
+    "rename",
+    "resize_file",
+];
+
 /// How names of the C++ library begin.
 const NAMESPACE: &[&str] = &["_ZS", "_ZNS", "_ZNKS", "_ZTVS", "_ZTVNS"];
 
@@ -159,20 +213,45 @@ pub fn starts(program: Ir) -> HashSet<&'static str> {
         .collect()
 }
 
-/// Does the program, which has got the library, still use streams that read in code
-/// that is not traced: wide ones, or ones of another library?
-pub fn is_read_past(program: Ir) -> bool {
+/// Which input the program, which has got the library, may read in code that is not traced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unseen {
+    #[default]
+    Nothing = 0,
+    Files = 1,
+    Everything = 2,
+}
+
+pub fn unseen(program: Ir) -> Unseen {
     let used = |value: &Value| value.is_declaration() && !value.users().is_empty();
-    program
-        .globals()
+    // A function that may be missing is a variable to Rust.
+    let names: Vec<String> = program
+        .functions()
         .iter()
-        .any(|global| used(global) && global.name() == WIDE_INPUT)
-        || program.functions().iter().any(|function| {
-            let name = function.name();
-            used(function)
-                && name.starts_with("_Z")
-                && !name.starts_with("_ZSt9use_facetISt7num_get")
-                && !name.starts_with("_ZSt9has_facetISt7num_get")
-                && INPUT.iter().any(|part| name.contains(part))
-        })
+        .chain(&program.globals())
+        .filter(|value| used(value))
+        .map(|value| value.name())
+        .collect();
+    let any = |test: &dyn Fn(&str) -> bool| names.iter().any(|name| test(name));
+    if any(&|name| is_unseen_stream(name) || UNSEEN.contains(&name)) {
+        Unseen::Everything
+    } else if any(&|name| UNSEEN_FILES.contains(&name) || is_unseen_file(name)) {
+        Unseen::Files
+    } else {
+        Unseen::Nothing
+    }
+}
+
+/// Streams that are left: wide ones, or ones of another library.
+fn is_unseen_stream(name: &str) -> bool {
+    name == WIDE_INPUT
+        || name.starts_with("_Z")
+            && !name.starts_with("_ZT")
+            && !name.starts_with("_ZSt9use_facetISt7num_get")
+            && !name.starts_with("_ZSt9has_facetISt7num_get")
+            && INPUT.iter().any(|part| name.contains(part))
+}
+
+fn is_unseen_file(name: &str) -> bool {
+    name.starts_with(FILESYSTEM) && FILESYSTEM_UNSEEN.iter().any(|part| name.contains(part))
 }

@@ -129,8 +129,8 @@ struct Models {
     tables: HashSet<String>,
     /// Functions that the glue calls before `main`.
     starts: HashSet<&'static str>,
-    /// The program reads input through streams that are not traced.
-    is_read_past: bool,
+    /// What the program may read in code that is not traced.
+    unseen: library::Unseen,
 }
 
 impl Models {
@@ -156,7 +156,7 @@ fn link_models<'ctx>(
         written,
         tables: HashSet::new(),
         starts: HashSet::new(),
-        is_read_past: false,
+        unseen: library::Unseen::Nothing,
     };
     let mut library = None;
     if library::is_wanted(ir) {
@@ -170,7 +170,7 @@ fn link_models<'ctx>(
         library = Some(part);
     }
     redirect::to_models(ir, &models.functions);
-    models.is_read_past = library::is_read_past(ir);
+    models.unseen = library::unseen(ir);
     if let Some(library) = library {
         link(program, library)?;
     }
@@ -281,7 +281,7 @@ fn trace_functions(ir: Ir, linked: &Models, copies: &Copies) {
     }
     define_tables(ir, &globals);
     define_harmless(ir);
-    define_number(ir, "__chg_untraced_input", 32, linked.is_read_past as u64);
+    define_number(ir, "__chg_untraced_input", 32, linked.unseen as u64);
 }
 
 /// Labels travel through memory beside every call, also of functions that touch

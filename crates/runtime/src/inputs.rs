@@ -49,11 +49,12 @@ fn untraced(number: i32) {
     events::loss(0, label, LossReason::ExternalMemory);
 }
 
-/// The program reads standard input or files through a library that is not traced.
+/// The program may read files (1), or files and standard input (2), through a library that is not traced.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __chg_rt_untraced_input() {
+pub unsafe extern "C" fn __chg_rt_untraced_input(which: u32) {
     for (number, stream) in streams().iter().enumerate() {
-        if [StreamKind::Stdin as u32, StreamKind::File as u32].contains(&stream.kind) {
+        let is = |kind: StreamKind| stream.kind == kind as u32;
+        if is(StreamKind::File) || which > 1 && is(StreamKind::Stdin) {
             untraced(number as i32);
         }
     }

@@ -481,3 +481,39 @@ int main() {
     let said = room.changeling(&run);
     assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
 }
+
+/// The file gets another name, or what is in it goes elsewhere without being read.
+#[test]
+fn what_goes_on_out_of_sight_is_no_proof() {
+    let text = r#"#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+int main(void) {
+    const char *name = "g";
+    char byte = 0;
+    /* MOVE */
+    int from = open(name, O_RDONLY);
+    if (read(from, &byte, 1) == 1 && byte == 'q') puts("yes");
+    return 0;
+}
+"#;
+    for way in [
+        r#"rename("f", "g");"#,
+        r#"mkdir("d", 0700); chdir("d"); name = "../f";"#,
+        r#"sendfile(open("g", O_CREAT | O_RDWR, 0600), open("f", O_RDONLY), 0, 9);"#,
+        r#"if (system("cp f g")) return 1;"#,
+    ] {
+        let pair = Pair {
+            text: &text.replace("/* MOVE */", way),
+            change: ("yes", "no"),
+            streams: &["--file", "f=1"],
+        };
+        let (verdict, said) = pair.verdict();
+        let told = format!("{way}: {}{}", said.stdout, said.stderr);
+        assert_ne!(verdict, "equivalent", "{told}");
+    }
+}
