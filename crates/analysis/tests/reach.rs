@@ -326,6 +326,7 @@ fn the_sets_of_test_me() {
             _ => unreachable!("two sides at most"),
         }
     }
+    assert_eq!(2 * branches.len(), 32, "sides in all");
     let program = builder.finish();
     let graphs = Graphs::new(&program);
     let reach = Reach::new(&program, &graphs, &changed);
