@@ -5,7 +5,8 @@ use crate::runner::{Occasion, Watcher};
 use crate::version::{Version, read_program};
 use changeling_build::Built;
 use changeling_changes::{Change, ChangeSet, Lines, Sources, compare};
-use changeling_explore::runner::{TraceView, TracedRun};
+use changeling_explore::guides::Pair;
+use changeling_explore::runner::{self, TraceView, TracedRun};
 use changeling_program::{FileId, Operation, Program, Site};
 use changeling_report::files::content_name;
 use changeling_report::results::{self, LineRange, Side, SourceFile};
@@ -131,15 +132,23 @@ impl Regions {
         let changes: Vec<results::Change> = changes.collect();
         let starts = tables.map(starts);
         let lines = [0, 1].map(|at| Texts::new(programs[at], &texts[at]));
+        let pair = Pair {
+            programs,
+            changes: set,
+        };
         let mut parts = Vec::new();
         for (change, shown) in set.changes.iter().zip(&changes) {
             let sides = [&change.base, &change.head];
             let doing = [0, 1].map(|at| doing(programs[at], &sides[at].modified));
-            let any = doing.iter().any(|sites| !sites.is_empty());
-            let blocks = [0, 1].map(|at| {
-                let sites = if any { &doing[at] } else { &sides[at].modified };
-                by_block(&starts[at], sites)
+            let edges =
+                [runner::Side::Base, runner::Side::Head].map(|side| pair.effective(change, side));
+            let all = [0, 1].map(|at| sides[at].modified.clone());
+            let known = [doing, edges].into_iter().find(|known| {
+                let mut sites = known.iter();
+                sites.any(|sites| !sites.is_empty())
             });
+            let sites = known.unwrap_or(all);
+            let blocks = [0, 1].map(|at| by_block(&starts[at], &sites[at]));
             parts.extend(parts_of(change.id.0, shown, &blocks, &lines));
         }
         let lone = [0, 1].map(|at| {
@@ -323,7 +332,8 @@ fn key(input: &Input) -> Vec<Vec<u8>> {
 }
 
 /// Where paths meet, instructions that only choose a value are modified along
-/// with a branch before them; being there is not entering the change.
+/// with a branch before them; being there is not entering the change. Where they are all that was modified, the ways
+/// count by which another value comes.
 fn doing(program: &Program, sites: &[Site]) -> Vec<Site> {
     let chooses =
         |site: &&Site| matches!(program.instruction(**site).operation, Operation::Phi { .. });
@@ -432,7 +442,8 @@ fn part_name<'a>(function: &str, lines: impl Iterator<Item = &'a str>) -> String
         [line] => format!("{function}: {line}"),
         [line, ..] => {
             let sum = content_name(lines.iter().map(|line| line.as_bytes()));
-            format!("{function}: {line} … {}", &sum[..8])
+            // The last bytes of a text are found only in the lower digits.
+            format!("{function}: {line} … {}", &sum[24..])
         }
     }
 }

@@ -41,5 +41,6 @@ pub use gauges::{Compared, Gauge};
 pub use guided::Guided;
 pub use lockstep::{Lockstep, Probe};
 pub use log::{Log, Step};
+pub use modified::Pair;
 pub(crate) use plan::Key;
 pub use survey::{Survey, Surveyed, survey};
