@@ -39,6 +39,8 @@ pub struct Familiar {
     parted: FxHashMap<SideOfBranch, u32>,
     /// Took a side when the guide had the same still to do.
     acted: FxHashMap<(u64, SideOfBranch), u32>,
+    /// Could not take it then, right after another side.
+    barred: FxHashMap<(u64, Option<Turn>, SideOfBranch), u32>,
     /// Was mended to take it then, by a byte that was put in or another one.
     mended: FxHashMap<(u64, How, Test), u32>,
     /// Was edited in some way where others like it were.
@@ -165,13 +167,28 @@ impl State {
             return 0;
         }
         let state = self.guide.likeness(decision.contexts);
-        let acted = |(side, _): &(Test, u32)| self.familiar.acted.get(&(state, side.0));
-        let turns = self.turns(node, way);
-        turns.map(|turn| roughly(acted(&turn))).min().unwrap_or(0)
+        let before = self.turn_before(node);
+        let familiar = &self.familiar;
+        let times = self.turns(node, way).map(|((side, _), _)| {
+            let acted = familiar.acted.get(&(state, side));
+            let barred = familiar.barred.get(&(state, before, side));
+            roughly(acted).max(roughly(barred))
+        });
+        times.min().unwrap_or(0)
     }
 
     /// A way was taken for the first time. Whether the like was never done before.
     pub fn count_taken(&mut self, node: NodeId, way: usize) -> bool {
+        self.count(node, way, true)
+    }
+
+    /// A way cannot be taken: what turns out to be impossible again and again is no news. But what the guide has to do is not
+    /// done by that, and after something else it may be possible.
+    pub fn count_barred(&mut self, node: NodeId, way: usize) {
+        self.count(node, way, false);
+    }
+
+    fn count(&mut self, node: NodeId, way: usize, taken: bool) -> bool {
         let context = self.context(node);
         let before = self.turn_before(node);
         let turns: Vec<Turn> = self.turns(node, way).collect();
@@ -181,7 +198,11 @@ impl State {
         let mut is_new = false;
         for turn in turns {
             is_new |= !familiar.turns.contains_key(&turn);
-            *familiar.acted.entry((state, turn.0.0)).or_default() += 1;
+            let side = turn.0.0;
+            *match taken {
+                true => familiar.acted.entry((state, side)).or_default(),
+                false => familiar.barred.entry((state, before, side)).or_default(),
+            } += 1;
             *familiar.taken.entry((context, turn.0)).or_default() += 1;
             *familiar.turns.entry(turn).or_default() += 1;
             *familiar.steps.entry((before, turn)).or_default() += 1;

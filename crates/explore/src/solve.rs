@@ -147,8 +147,7 @@ impl State {
             },
             Answer::Unsat(_) => {
                 self.close(node, way, WayState::Impossible);
-                // What turns out to be impossible again and again is no news.
-                self.count_taken(node, way);
+                self.count_barred(node, way);
                 let free: Vec<Expr> = condition
                     .iter()
                     .filter(|(_, fixed)| !fixed)
