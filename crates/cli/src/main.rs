@@ -16,6 +16,7 @@ mod golden;
 mod guidance;
 mod harness;
 mod inputs;
+mod parts;
 mod preparation;
 mod progress;
 mod recorder;

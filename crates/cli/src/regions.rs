@@ -1,6 +1,7 @@
 //! Which changes a run enters: the comparison of the two programs, laid over the
 //! blocks that runs execute.
 
+use crate::parts::{Part, Texts, parts_of};
 use crate::runner::{Occasion, Watcher};
 use crate::version::{Version, read_program};
 use changeling_build::Built;
@@ -8,7 +9,6 @@ use changeling_changes::{Change, ChangeSet, Lines, Sources, compare};
 use changeling_explore::guides::Pair;
 use changeling_explore::runner::{self, TraceView, TracedRun};
 use changeling_program::{FileId, Operation, Program, Site};
-use changeling_report::files::content_name;
 use changeling_report::results::{self, LineRange, Side, SourceFile};
 use changeling_trace::input::Input;
 use changeling_trace::sites::SiteTable;
@@ -32,21 +32,6 @@ pub struct Regions {
     texts: [BTreeMap<String, String>; 2],
     seen: Mutex<Seen>,
 }
-
-/// Blocks of a change that are entered together. Lines beside each other are one change, but the paths of two inputs
-/// may each enter one of them, and then they show two differences.
-#[derive(Debug, PartialEq, Eq)]
-struct Part {
-    /// The number of the change.
-    change: u32,
-    /// The blocks of base and of head that were modified.
-    blocks: [Vec<usize>; 2],
-    /// What names it whatever line it is in.
-    name: String,
-}
-
-/// A change of more blocks is one part: the paths through it are too many to tell apart.
-const MOST_PARTS: usize = 32;
 
 /// Both programs and what changed between them.
 pub struct Compared {
@@ -369,85 +354,6 @@ fn by_block(starts: &[(u32, usize)], sites: &[Site]) -> BTreeMap<usize, Vec<Site
     blocks
 }
 
-/// Lines of a version's source by number.
-struct Texts<'a> {
-    program: &'a Program,
-    lines: HashMap<FileId, Vec<&'a str>>,
-}
-
-impl<'a> Texts<'a> {
-    fn new(program: &'a Program, texts: &'a BTreeMap<String, String>) -> Texts<'a> {
-        let files = program.files.iter().enumerate();
-        let lines = files.filter_map(|(number, file)| {
-            let name = Built::source_name(&file.directory, &file.name)?;
-            let text = texts.get(&name.display().to_string())?;
-            Some((FileId::new(number), text.lines().collect()))
-        });
-        Texts {
-            program,
-            lines: lines.collect(),
-        }
-    }
-
-    /// The lines that sites are in, from the top.
-    fn of(&self, sites: &[Site]) -> Vec<&'a str> {
-        let places = sites.iter().filter_map(|site| self.program.place(*site));
-        let places: BTreeSet<(FileId, u32)> =
-            places.map(|place| (place.file, place.line)).collect();
-        let lines = places.into_iter().filter_map(|(file, line)| {
-            let lines = self.lines.get(&file)?;
-            lines.get(line.checked_sub(1)? as usize).copied()
-        });
-        lines.collect()
-    }
-}
-
-fn parts_of(
-    number: u32,
-    change: &results::Change,
-    blocks: &[BTreeMap<usize, Vec<Site>>; 2],
-    texts: &[Texts<'_>; 2],
-) -> Vec<Part> {
-    if blocks[0].len() + blocks[1].len() > MOST_PARTS {
-        let lines = change.hunk.lines();
-        return vec![Part {
-            change: number,
-            blocks: blocks.each_ref().map(|side| side.keys().copied().collect()),
-            name: part_name(&change.function, lines.filter_map(|line| line.get(1..))),
-        }];
-    }
-    let mut parts = Vec::new();
-    for at in [0, 1] {
-        for (&block, sites) in &blocks[at] {
-            let mut own = [Vec::new(), Vec::new()];
-            own[at].push(block);
-            parts.push(Part {
-                change: number,
-                blocks: own,
-                name: part_name(&change.function, texts[at].of(sites).into_iter()),
-            });
-        }
-    }
-    parts
-}
-
-/// The function, the first line, and a sum of all lines if there are more: if one of them becomes another, so does the name.
-fn part_name<'a>(function: &str, lines: impl Iterator<Item = &'a str>) -> String {
-    let lines: Vec<&str> = lines
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .collect();
-    match lines.as_slice() {
-        [] => function.to_owned(),
-        [line] => format!("{function}: {line}"),
-        [line, ..] => {
-            let sum = content_name(lines.iter().map(|line| line.as_bytes()));
-            // The last bytes of a text are found only in the lower digits.
-            format!("{function}: {line} … {}", &sum[24..])
-        }
-    }
-}
-
 /// For each source file the lines with code, and whether some run executed them.
 fn executed_lines(table: &SiteTable, coverage: &[u8]) -> BTreeMap<String, BTreeMap<u32, bool>> {
     let mut lines: BTreeMap<String, BTreeMap<u32, bool>> = BTreeMap::new();
@@ -584,14 +490,6 @@ fn described(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_of_parts_say_all_lines() {
-        let name = |lines: &[&'static str]| part_name("f", lines.iter().copied());
-        assert_eq!(name(&["  puts(1);", " "]), "f: puts(1);");
-        assert_ne!(name(&["a", "b"]), name(&["a", "c"]));
-        assert!(name(&["a", "b"]).starts_with("f: a … "));
-    }
 
     #[test]
     fn files_of_the_library_have_short_names() {

@@ -215,3 +215,17 @@ fn accepting_one_line_hides_neither_the_next_one_nor_what_becomes_of_it() {
     let said = room.changeling(&arguments);
     assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
 }
+
+/// What comes of the line is chosen where the ways meet again; who comes there another way has not been at the line.
+#[test]
+fn a_line_that_only_chooses_a_value_is_entered_by_its_own_way() {
+    let text = "#include <stdio.h>\nint main(void) {\n    int c = getchar(), flag = 0;\n    if (c == 'a')\n        flag = 1;\n    puts(c == 'b' ? \"b\" : \"other\");\n    return c == 'c' ? 7 : flag;\n}\n";
+    let room = Room::new();
+    room.write("old.c", text);
+    room.write("new.c", text.replace("flag = 1", "flag = 2"));
+    let said = room.changeling(&["run", "old.c", "new.c", "--stdin", "1", "--jobs", "1"]);
+    assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+    let results = room.results();
+    assert!(results["stats"]["runs"].as_u64() > Some(1), "{results}");
+    assert_eq!(results["changes"][0]["runs"], 1, "{results}");
+}

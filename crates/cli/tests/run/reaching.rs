@@ -98,3 +98,136 @@ fn files_tell_functions_and_lines_of_one_name_apart() {
         said.stderr
     );
 }
+
+#[test]
+fn reach_finds_an_input_for_a_line_or_says_why_not() {
+    let room = Room::new();
+    let text = "#include <stdio.h>\n\
+        static int unused(void) { return 1; }\n\
+        int (*keep)(void) = 0;\n\
+        int main(void) {\n\
+        int state = 0, c;\n\
+        while ((c = getchar()) != EOF) {\n\
+        if (c == 'x') state = 1;\n\
+        else if (state == 1 && c == 'y')\n\
+        puts(\"here\");\n\
+        }\n\
+        if (state > 7) puts(\"never\");\n\
+        return state > 9 ? unused() : 0; }\n";
+    room.write("program.c", text);
+    let reach = |target: &str| {
+        let cache = cache().display().to_string();
+        let arguments = [
+            "reach",
+            target,
+            "program.c",
+            "--stdin",
+            "3",
+            "--cache",
+            &cache,
+        ];
+        room.changeling(&arguments)
+    };
+    let said = reach("program.c:9");
+    assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
+    let input = std::fs::read(room.path(".changeling/reach/stdin.bin")).unwrap();
+    assert!(input.starts_with(b"xy"), "{input:?}");
+    let absolute = room.path("program.c").display().to_string();
+    let said = reach(&format!("{absolute}:9"));
+    assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
+    let said = reach("unused");
+    assert_eq!(said.code, Some(1), "{}", said.stdout);
+    assert!(said.stdout.contains("not reached in"), "{}", said.stdout);
+    let said = reach("mian");
+    assert_eq!(said.code, Some(2));
+    assert!(
+        said.stderr.contains("similar names: main"),
+        "{}",
+        said.stderr
+    );
+    // A line behind the last one, and one without code.
+    for (target, near) in [
+        ("program.c:400", 12),
+        ("program.c:99999999999", 12),
+        ("program.c:1", 2),
+    ] {
+        let said = reach(target);
+        assert_eq!(said.code, Some(2));
+        let help = format!("the nearest line with code is program.c:{near}");
+        assert!(said.stderr.contains(&help), "{}", said.stderr);
+    }
+    // What is never run, and what nobody sees run.
+    let unusual = "#include <stdio.h>\n#include <stdlib.h>\nstatic int early, late;\n\
+        __attribute__((constructor)) static void first(void) { early = getenv(\"EARLY\") ? 2 : 1; }\n\
+        static void refuse(int c) { if (c == 'x') exit(3); }\n\
+        static int twice(int c) {\n\
+        refuse(c);\n\
+        late = 2 * c;\n\
+        return late; }\n\
+        int main(void) { int c = getchar();\n\
+        if (c == 'x') return twice(c);\n\
+        if (c == 'q') { abort();\n\
+        puts(\"behind\"); }\n\
+        return early; }\n";
+    room.write("unusual.c", unusual);
+    let look = |target: &str| {
+        let cache = cache().display().to_string();
+        room.changeling(&[
+            "reach",
+            target,
+            "unusual.c",
+            "--stdin",
+            "1",
+            "--cache",
+            &cache,
+        ])
+    };
+    // Its block begins, and `refuse` never comes back.
+    let said = look("unusual.c:7");
+    assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
+    let said = look("unusual.c:8");
+    assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+    let text = "no input up to the bound executes it";
+    assert!(said.stdout.contains(text), "{}", said.stdout);
+    let said = look("unusual.c:13");
+    assert_eq!(said.code, Some(2), "{}{}", said.stdout, said.stderr);
+    let said = look("first");
+    assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
+    let text = "reached by every input, because first runs before `main`";
+    assert!(said.stdout.contains(text), "{}", said.stdout);
+    for target in [":9", "program.c:", ":"] {
+        let said = reach(target);
+        assert_eq!(said.code, Some(2), "{}", said.stdout);
+        assert!(said.stderr.contains("names no line"), "{}", said.stderr);
+    }
+    let said = reach("porgram.c:9");
+    assert_eq!(said.code, Some(2));
+    assert!(
+        said.stderr.contains("files with code: program.c"),
+        "{}",
+        said.stderr
+    );
+    let said = room.changeling(&["reach", "main", "nothing.c"]);
+    assert_ne!(said.code, Some(0));
+    assert!(said.stderr.contains("nothing.c"), "{}", said.stderr);
+    // Inputs that exist are run first.
+    room.write("seed", "xyx");
+    let cache = cache().display().to_string();
+    let said = room.changeling(&[
+        "reach",
+        "program.c:9",
+        "program.c",
+        "--stdin",
+        "3",
+        "--seed",
+        "seed",
+        "--cache",
+        &cache,
+    ]);
+    assert!(
+        said.stdout.contains("reached in 1 run:"),
+        "{}{}",
+        said.stdout,
+        said.stderr
+    );
+}
