@@ -13,6 +13,7 @@ use super::prune::Horizon;
 use super::repeats::Repeats;
 use super::situations::Situations;
 use super::target::{Aim, Target};
+use super::turns::Turns;
 use crate::frontier::{Bucket, Random};
 use crate::guide::{Advice, Context, Flip, Guide, Nearness, Passage, Rule, RunFacts, Sign};
 use crate::merge::Owner;
@@ -91,13 +92,8 @@ pub struct Guided {
     pub(super) ran: HashSet<[Vec<u32>; 2]>,
     /// Whether all that an effect needs in order to be shown is as it should be.
     pub(super) open: FxHashMap<(usize, Context), bool>,
-    /// Targets that no run has reached, by number; the first has its turn.
-    pub(super) missing: Vec<usize>,
-    /// The same for sides of changed branches, which come after all changes.
-    pub(super) sides: Vec<usize>,
-    /// Runs in which each target had its turn.
-    pub(super) spent: Vec<u32>,
-    pub(super) turn: u32,
+    /// Targets that no run has reached.
+    pub(super) turns: Turns,
     pub(super) epoch: u64,
     pub(super) random: Random,
     pub(super) arrivals: u32,
@@ -146,7 +142,6 @@ impl Guided {
         let prunes = choice.prunes() && tables.complete && !audits;
         let tests = tables.sides.each_ref().map(|side| Tests::new(&side.plan));
         Guided {
-            spent: vec![0; tables.targets.len()],
             repeats: Repeats::new(&tables.sides),
             tables,
             choice,
@@ -156,9 +151,7 @@ impl Guided {
             leads: FxHashMap::default(),
             ran: HashSet::new(),
             open: FxHashMap::default(),
-            missing,
-            sides,
-            turn: 0,
+            turns: Turns::new(missing, sides),
             epoch: 0,
             random: Random::new(seed),
             arrivals: 0,
@@ -257,8 +250,19 @@ impl Guided {
             })
     }
 
+    fn take_turns(&mut self, coverage: [&[u8]; 2]) {
+        let targets = &self.tables.targets;
+        let ran = |target: usize| targets[target].ran(coverage);
+        if self.turns.retire(ran) {
+            self.epoch += 1;
+        }
+        if self.turns.pass() {
+            self.epoch += 1;
+        }
+    }
+
     fn towards_targets(&mut self, flip: &Flip) -> Advice {
-        let missing = self.missing.clone();
+        let missing = self.turns.missing.clone();
         if let Some(&first) = missing.first()
             && let Some(rank) = self.rank(first, flip)
         {
@@ -335,10 +339,10 @@ impl Guide for Guided {
     }
 
     fn also(&mut self, flip: &Flip) -> Option<(Bucket, u32)> {
-        if flip.owner != Owner::Both || flip.after_difference || !self.missing.is_empty() {
+        if flip.owner != Owner::Both || flip.after_difference || !self.turns.missing.is_empty() {
             return None;
         }
-        let side = self.sides.first().copied();
+        let side = self.turns.sides.first().copied();
         let side = side.and_then(|side| self.rank(side, flip));
         let rank = side.into_iter().chain(self.parting_rank(flip)).min()?;
         Some((Bucket::Reach, rank.min(LATER - 1)))
@@ -386,8 +390,7 @@ impl Guide for Guided {
         }
         // Marks that are missing could be those of changes.
         self.mistaken |= run.marks_cut || run.differs && (!entered || run.discarded);
-        self.retire(run.coverage);
-        self.take_turns();
+        self.take_turns(run.coverage);
     }
 
     fn enter(&mut self, side: Side, context: Context, block: u32) -> Context {
@@ -445,12 +448,12 @@ impl Guide for Guided {
     fn progress(&mut self, contexts: [Context; 2]) -> u32 {
         self.note_repeats(contexts);
         let mut left = u32::MAX;
-        if let Some(target) = self.current() {
+        if let Some(target) = self.turns.current() {
             let side = self.tables.targets[target].side;
             left = self.situation(target, contexts[side.index()]).left();
             self.nearest = self.nearest.min(left);
         }
-        if self.missing.is_empty() && self.entered_change(contexts) {
+        if self.turns.missing.is_empty() && self.entered_change(contexts) {
             left = left.min(self.nearest_parting(contexts));
         }
         left
@@ -466,15 +469,15 @@ impl Guide for Guided {
         coverage: [&[u8]; 2],
     ) -> Vec<(usize, Option<Nearness>)> {
         let mut near = Vec::new();
-        let aimed: Vec<usize> = self.missing.iter().chain(&self.sides).copied().collect();
-        for target in aimed {
+        let wanted: Vec<usize> = self.turns.wanted().collect();
+        for target in wanted {
             let side = self.tables.targets[target].side;
             let goals = self.situation(target, contexts[side.index()]).left();
             let approach = self.tables.targets[target].approach(coverage);
             let nearness = approach.map(|decisions| Nearness { decisions, goals });
             near.push((target, nearness));
         }
-        if self.missing.is_empty() {
+        if self.turns.missing.is_empty() {
             let leads = self.leads(contexts);
             for target in self.tables.partings.iter().flatten().map(|p| p.target) {
                 let lead = leads.iter().find(|(leading, _)| *leading == target);
@@ -494,9 +497,9 @@ impl Guide for Guided {
             self.situations.number(target, contexts[at])
         };
         let mut hasher = DefaultHasher::new();
-        let current = self.current();
+        let current = self.turns.current();
         (current, current.map(number)).hash(&mut hasher);
-        if self.missing.is_empty() {
+        if self.turns.missing.is_empty() {
             for both in &self.tables.partings {
                 both.each_ref()
                     .map(|parting| number(parting.target))
@@ -524,7 +527,7 @@ impl Guide for Guided {
     }
 
     fn best_length(&self, flip: &Flip) -> Option<u64> {
-        let target = self.current()?;
+        let target = self.turns.current()?;
         let side = self.tables.targets[target].side;
         let at = side.index();
         let situation = self.situations.known(target, flip.contexts[at])?;
@@ -537,8 +540,8 @@ impl Guide for Guided {
         if !self.choice.has(Part::Correlation) || self.choice.order.is_some() {
             return false;
         }
-        let sides = self.sides.iter().take(1);
-        let targets = self.missing.iter().chain(sides);
+        let sides = self.turns.sides.iter().take(1);
+        let targets = self.turns.missing.iter().chain(sides);
         let targets = targets.map(|at| &self.tables.targets[*at]);
         let mut towards = targets.map(|target| {
             let plan = &self.tables.sides[target.side.index()].plan;

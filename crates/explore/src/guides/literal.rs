@@ -29,14 +29,14 @@ impl Guided {
                 rank,
                 bucket: Some(Bucket::Reach),
             },
-            None if self.missing.is_empty() => plain(None),
+            None if self.turns.missing.is_empty() => plain(None),
             None => Advice::LeaveOut(Rule::NoSay),
         }
     }
 
     /// A search that covers each change, in whatever order, and no more.
     fn in_isolation(&self, flip: &Flip) -> Advice {
-        if self.missing.is_empty() {
+        if self.turns.missing.is_empty() {
             return Advice::LeaveOut(Rule::Covered);
         }
         let rank = self.distance(flip).unwrap_or(u32::MAX);
@@ -46,7 +46,11 @@ impl Guided {
 
     /// To the nearest target that is left, whichever side of the branch leads there.
     fn distance(&self, flip: &Flip) -> Option<u32> {
-        let missing = self.missing.iter().map(|at| &self.tables.targets[*at]);
+        let missing = self
+            .turns
+            .missing
+            .iter()
+            .map(|at| &self.tables.targets[*at]);
         let distances = missing.filter_map(|target| {
             let plan = &self.tables.sides[target.side.index()].plan;
             let place = self.place(target.side, flip)?;

@@ -36,13 +36,23 @@ impl Target {
         }
     }
 
+    /// Whether one of its blocks was run.
+    pub fn ran(&self, coverage: [&[u8]; 2]) -> bool {
+        let coverage = coverage[self.side.index()];
+        self.blocks.iter().any(|block| covers(coverage, *block))
+    }
+
     /// How many decisions lie between it and the nearest place that a run came by.
     pub fn approach(&self, coverage: [&[u8]; 2]) -> Option<u32> {
         let coverage = coverage[self.side.index()];
-        let ran = |block: u32| coverage.get(block as usize).is_some_and(|byte| *byte != 0);
-        let mut come_by = self.approaches.iter().filter(|(block, _)| ran(*block));
+        let approaches = self.approaches.iter();
+        let mut come_by = approaches.filter(|(block, _)| covers(coverage, *block));
         come_by.next().map(|(_, left)| *left)
     }
+}
+
+fn covers(coverage: &[u8], block: u32) -> bool {
+    coverage.get(block as usize).is_some_and(|byte| *byte != 0)
 }
 
 /// What a target is.
