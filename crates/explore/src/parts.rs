@@ -5,6 +5,9 @@
 //! where such parts follow each other there can be more or fewer of them. So `(0-1)` comes to stand for
 //! the `2` of `2^3` at once, while byte for byte it would take many inputs that mean something else.
 
+mod lines;
+
+use self::lines::{Look, lines};
 use crate::edits::Read;
 use crate::frontier::Random;
 use crate::guide::Passage;
@@ -163,10 +166,13 @@ struct Call {
 }
 
 impl State {
-    /// What the calls of a run of head have read.
-    pub fn parts(&self, path: &Path) -> Vec<Part> {
+    /// What the calls of a run of head have read, and the lines of its input.
+    pub fn parts(&self, run: RunId, path: &Path) -> Vec<Part> {
         let passage = |mark: &Mark| self.guide.passage(mark.block);
-        read_parts(path, passage, |test| self.last_read(test.subject))
+        let (mut parts, looks) = read_parts(path, passage, |test| self.last_read(test.subject));
+        let lines = lines(&self.corpus[run.0 as usize].input, &parts, &looks);
+        parts.extend(lines);
+        parts
     }
 
     /// Parts of a run are kept to make others from.
@@ -326,12 +332,13 @@ impl State {
 }
 
 /// What the calls on a path have read: from the first byte that was looked at to the last one, unless that was looked
-/// at again right after the call.
+/// at again right after the call. And what they looked at.
 fn read_parts(
     path: &Path,
     passage: impl Fn(&Mark) -> Option<Passage>,
     read_by: impl Fn(&Test) -> Option<Read>,
-) -> Vec<Part> {
+) -> (Vec<Part>, Vec<Look>) {
+    let mut looks = Vec::new();
     let mut calls: Vec<Call> = Vec::new();
     let mut open: Vec<usize> = Vec::new();
     let mut ended: Vec<usize> = Vec::new();
@@ -373,6 +380,11 @@ fn read_parts(
         let Some(read) = read_by(test) else {
             continue;
         };
+        looks.push(Look {
+            read,
+            site: test.site,
+            outcome: test.outcome,
+        });
         for call in ended.drain(..) {
             let call = &mut calls[call];
             let last = call.read.map(|(stream, _, last)| (stream, last));
@@ -406,7 +418,8 @@ fn read_parts(
             inside: call.inside,
         })
     });
-    parts.filter(|part| part.from < part.to).collect()
+    let parts = parts.filter(|part| part.from < part.to).collect();
+    (parts, looks)
 }
 
 impl Part {
@@ -491,7 +504,7 @@ mod tests {
             let offset = reads[test.site as usize - 1];
             Some(Read { stream: 0, offset })
         };
-        let parts = read_parts(&path, passage, read);
+        let (parts, _) = read_parts(&path, passage, read);
         parts
             .iter()
             .map(|part| (part.function, part.from, part.to))

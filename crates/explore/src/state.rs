@@ -337,7 +337,7 @@ impl State {
         nearer |= self.read_gauges(run, [&base, &head])?;
         inserted.is_news |= nearer;
         if !self.guide.only_flips() {
-            let parts = self.parts(&head);
+            let parts = self.parts(run, &head);
             self.keep_parts(run, &parts);
             self.corpus[run.0 as usize].parts = parts;
             let mended = task.is_some_and(|task| self.is_mended(run, task));

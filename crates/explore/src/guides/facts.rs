@@ -129,10 +129,23 @@ impl<'p> Facts<'p> {
         ends.any(|end| dominators.dominates(own, node(end)))
     }
 
-    /// Whether a load reads a byte of an array.
-    pub fn is_text(&self, cell: Cell, load: Site) -> bool {
-        let size = self.program.ty(self.program.instruction(load).ty).size;
-        size == Some(1) && !self.graphs.pointers.is_single(cell, 1, self.program)
+    pub fn is_store(&self, site: Site) -> bool {
+        let instruction = self.program.instruction(site);
+        matches!(instruction.operation, Operation::Store(_))
+    }
+
+    /// Whether a load or store is of a byte of an array.
+    pub fn is_text(&self, cell: Cell, access: Site) -> bool {
+        let program = self.program;
+        let instruction = program.instruction(access);
+        let ty = match instruction.operation {
+            Operation::Store(_) => {
+                program.type_of(program.function_of(access), instruction.operands[0])
+            }
+            _ => Some(instruction.ty),
+        };
+        ty.is_some_and(|ty| program.ty(ty).size == Some(1))
+            && !self.graphs.pointers.is_single(cell, 1, program)
     }
 
     pub fn number(&self, block: BlockId) -> Option<u32> {

@@ -4,6 +4,7 @@
 //! input does not show up in it: how many ticks of a clock lie between two buttons.
 
 use super::facts::Facts;
+use changeling_analysis::{Cell, access::Access};
 use changeling_program::{BlockId, Operation, Site, Value};
 use std::collections::{HashSet, VecDeque};
 
@@ -15,19 +16,29 @@ const MOST_WRITERS: usize = 8;
 const MOST_CELLS: usize = 4;
 const MOST_FEEDERS: usize = 12;
 
-/// Blocks that store what some instructions compute from, the nearest first.
+/// Blocks that store what some instructions compute from or write over, the nearest first. What was there before
+/// matters where only one of the versions stores.
 pub fn feeders(facts: &Facts<'_>, from: &[Site]) -> Vec<BlockId> {
     let program = facts.program;
     let mut seen: HashSet<Site> = from.iter().copied().collect();
     let mut work: VecDeque<Site> = from.iter().copied().collect();
     let mut blocks = Vec::new();
+    let stores = from.iter().filter(|site| facts.is_store(**site));
+    for store in stores {
+        let others = writers(facts, *store, |access| &access.writes);
+        let others = others.into_iter().filter(|other| other != store);
+        blocks.extend(others.map(|other| program.instruction(other).block));
+    }
+    blocks.sort_unstable();
+    blocks.dedup();
+    blocks.truncate(MOST_FEEDERS / 2);
     while let Some(site) = work.pop_front() {
         if seen.len() > MOST_STEPS || blocks.len() >= MOST_FEEDERS {
             break;
         }
         let instruction = program.instruction(site);
         let writers = match instruction.operation {
-            Operation::Load(_) => writers(facts, site),
+            Operation::Load(_) => writers(facts, site, |access| &access.reads),
             _ => Vec::new(),
         };
         for writer in writers {
@@ -55,21 +66,15 @@ pub fn feeders(facts: &Facts<'_>, from: &[Site]) -> Vec<BlockId> {
     blocks
 }
 
-/// The instructions that store what a load reads.
-fn writers(facts: &Facts<'_>, load: Site) -> Vec<Site> {
-    let cells = facts.memory.access(load).map_or(&[][..], |a| &a.reads);
-    if cells.len() > MOST_CELLS || cells.iter().any(|cell| facts.is_text(*cell, load)) {
+/// The instructions that store to the same memory as one reads or writes.
+fn writers(facts: &Facts<'_>, site: Site, of: impl Fn(&Access) -> &[Cell]) -> Vec<Site> {
+    let cells = facts.memory.access(site).map_or(&[][..], of);
+    if cells.len() > MOST_CELLS || cells.iter().any(|cell| facts.is_text(*cell, site)) {
         return Vec::new();
     }
     let writers = cells.iter().flat_map(|cell| facts.writers.get(cell));
     let mut writers: Vec<Site> = writers.flatten().copied().collect();
-    let stores = |site: &Site| {
-        matches!(
-            facts.program.instruction(*site).operation,
-            Operation::Store(_)
-        )
-    };
-    writers.retain(stores);
+    writers.retain(|site| facts.is_store(*site));
     if writers.len() > MOST_WRITERS {
         return Vec::new();
     }
