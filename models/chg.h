@@ -18,6 +18,8 @@ int __chg_fd_stream(int fd);
 int __chg_path_stream(const char *path);
 // A file that is no stream is opened to be read: something may have been put there before.
 void __chg_reads_file(void);
+// The same, if the system shows some of the input in it.
+void __chg_reads_system_file(const char *path);
 // Memory became that of a file that is written to.
 void __chg_maps_file(void);
 // The descriptor now stands for the stream; -1: for none.

@@ -73,7 +73,7 @@ void __mdl_input_drop(FILE *file) {
         struct input *input = *link;
         if (input->file != file) continue;
         *link = input->next;
-        free(input->buffer);
+        if (!input->given) free(input->buffer);
         free(input->pushed);
         free(input);
         return;

@@ -22,6 +22,8 @@ struct input {
     uint64_t end;
     size_t chunk;
     unsigned char *buffer;
+    // Whether it is the program's, which may look into it.
+    bool given;
     // Characters pushed back, the next one last. The first `returned` of them
     // are the very characters read before, which for the library is a step
     // back in its buffer.

@@ -64,7 +64,10 @@ void __mdl_place_open(int fd, const char *path, int flags) {
     __mdl_place_forget(fd);
     bool readable = (flags & O_ACCMODE) != O_WRONLY && (flags & O_TRUNC) == 0;
     int stream = readable ? __chg_path_stream(path) : -1;
-    if (readable && stream < 0) __chg_reads_file();
+    if (readable && stream < 0) {
+        __chg_reads_file();
+        __chg_reads_system_file(path);
+    }
     __mdl_bind(fd, stream);
 }
 

@@ -74,7 +74,11 @@ int __model_setvbuf(FILE *file, char *buffer, int mode, size_t size) {
     struct input *input = __mdl_input(file);
     if (result == 0 && input != NULL && input->buffer == NULL) {
         if (mode == _IONBF) input->chunk = 1;
-        else if (buffer != NULL && size > 0) input->chunk = pin(size);
+        else if (buffer != NULL && size > 0) {
+            input->chunk = pin(size);
+            input->buffer = (unsigned char *)buffer;
+            input->given = true;
+        }
     }
     return result;
 }

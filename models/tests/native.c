@@ -63,6 +63,7 @@ int __chg_fd_stream(int fd) {
 }
 
 void __chg_reads_file(void) {}
+void __chg_reads_system_file(const char *path) { (void)path; }
 void __chg_maps_file(void) {}
 
 int __chg_path_stream(const char *path) {

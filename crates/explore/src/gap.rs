@@ -1,6 +1,8 @@
 //! What keeps an exhausted search from being a proof.
 
+use crate::path::Path;
 use crate::runner::Side;
+use crate::state::State;
 use changeling_solver::{Arena, Expr, Var};
 use changeling_trace::LossReason;
 use std::collections::BTreeSet;
@@ -148,6 +150,36 @@ impl Gap {
             | Gap::Lost { place, .. }
             | Gap::UnknownSwitch { place } => Some(*place),
             _ => None,
+        }
+    }
+}
+
+impl State {
+    pub fn note(&mut self, gap: Gap) {
+        self.gaps.entry(gap).or_default().count += 1;
+    }
+
+    /// A gap that is about a value.
+    pub fn note_loss(&mut self, gap: Gap, lost: Expr) {
+        let account = self.gaps.entry(gap).or_default();
+        account.count += 1;
+        account.blame(&self.arena, lost);
+    }
+
+    /// Those of one run. Each pair of paths counts once, but its first run need not have all: what is not traced may do
+    /// something else with another input.
+    pub(crate) fn note_gaps(&mut self, paths: [&Path; 2], is_new: bool) {
+        for path in paths {
+            for gap in &path.gaps {
+                if is_new || !self.gaps.contains_key(gap) {
+                    self.note(*gap);
+                }
+            }
+            for (gap, lost) in &path.losses {
+                if is_new || !self.gaps.contains_key(gap) {
+                    self.note_loss(*gap, *lost);
+                }
+            }
         }
     }
 }

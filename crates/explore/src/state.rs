@@ -146,17 +146,6 @@ impl State {
         }
     }
 
-    pub fn note(&mut self, gap: Gap) {
-        self.gaps.entry(gap).or_default().count += 1;
-    }
-
-    /// A gap that is about a value.
-    pub fn note_loss(&mut self, gap: Gap, lost: Expr) {
-        let account = self.gaps.entry(gap).or_default();
-        account.count += 1;
-        account.blame(&self.arena, lost);
-    }
-
     /// The run in which an input was used before.
     pub fn known(&self, input: &Input) -> Option<RunId> {
         self.seen.get(&fingerprint(input)).copied()
@@ -295,6 +284,7 @@ impl State {
         }
         inserted.is_news |= self.guide.saw_news();
         self.stats.concretizations += base.concretizations + head.concretizations;
+        self.note_gaps([&base, &head], inserted.is_new);
         if inserted.is_new {
             self.new_pair(run, inserted.end, [&base, &head], differs)?;
         } else if differs {
@@ -430,12 +420,6 @@ impl State {
                     Side::Base => self.stats.base_paths += 1,
                     Side::Head => self.stats.head_paths += 1,
                 }
-            }
-            for gap in &path.gaps {
-                self.note(*gap);
-            }
-            for (gap, lost) in &path.losses {
-                self.note_loss(*gap, *lost);
             }
         }
         let mut ended = Ended {

@@ -29,6 +29,7 @@ void __chg_rt_store(uint64_t, uint32_t, uint32_t);
 void __chg_rt_concretize(uint32_t, uint32_t, uint64_t, uint32_t);
 void __chg_rt_lost_memory(uint64_t, uint64_t, uint32_t, uint32_t);
 void __chg_rt_reads_file(void);
+void __chg_rt_reads_system_file(const char *path);
 void __chg_rt_maps_file(void);
 void __chg_rt_heap_add(uint64_t, uint64_t);
 void __chg_rt_heap_remove(uint64_t);
@@ -161,6 +162,7 @@ void __chg_copy(void *to, const void *from, size_t n) {
 }
 
 void __chg_reads_file(void) { __chg_rt_reads_file(); }
+void __chg_reads_system_file(const char *path) { __chg_rt_reads_system_file(path); }
 void __chg_maps_file(void) { __chg_rt_maps_file(); }
 
 void __chg_output(int fd, const void *p, size_t n) { __chg_rt_output(fd, (uint64_t)p, n); }

@@ -2,8 +2,9 @@
 //! they can be traced, and models of what the templates rest on. A module of its
 //! own, linked into programs that use it and into no others.
 
-use crate::ir::{Ir, Value};
+use crate::ir::{Ir, Opcode, Value};
 use crate::redirect;
+use changeling_trace::layout::unseen;
 use std::collections::HashSet;
 
 /// Inside the library a call of `f` is a call of its model; this is the real one.
@@ -44,12 +45,49 @@ const INPUT: &[&str] = &[
 ];
 const WIDE_INPUT: &str = "_ZSt4wcin";
 
-/// Functions of the system that hand on what is in descriptors without showing it, or start programs that read on their
-/// own. These have no model, and what comes of them is read again under another name.
+/// Functions of the system that hand on what is in descriptors without showing it, and those of libraries that read
+/// descriptors or streams on their own. These have no model, and what comes of them is read again under another name.
 const UNSEEN: &[&str] = &[
     "aio_read",
     "aio_read64",
     "copy_file_range",
+    "fgetgrent",
+    "fgetgrent_r",
+    "fgetpwent",
+    "fgetpwent_r",
+    "fgetspent",
+    "fgetspent_r",
+    "fgetwc",
+    "fgetwc_unlocked",
+    "fgetws",
+    "fgetws_unlocked",
+    "fwscanf",
+    "getmntent",
+    "getmntent_r",
+    "getw",
+    "getwc",
+    "getwc_unlocked",
+    "getwchar",
+    "getwchar_unlocked",
+    "__isoc23_fwscanf",
+    "__isoc23_vfwscanf",
+    "__isoc23_vwscanf",
+    "__isoc23_wscanf",
+    "__isoc99_fwscanf",
+    "__isoc99_vfwscanf",
+    "__isoc99_vwscanf",
+    "__isoc99_wscanf",
+    "lio_listio",
+    "sendfile",
+    "sendfile64",
+    "splice",
+    "tee",
+    "vfwscanf",
+    "vwscanf",
+    "wscanf",
+];
+/// Those that start programs, which read on their own and inherit the environment.
+const STARTING: &[&str] = &[
     "execl",
     "execle",
     "execlp",
@@ -58,15 +96,73 @@ const UNSEEN: &[&str] = &[
     "execvp",
     "execvpe",
     "fexecve",
-    "lio_listio",
     "popen",
     "posix_spawn",
     "posix_spawnp",
-    "sendfile",
-    "sendfile64",
-    "splice",
     "system",
-    "tee",
+];
+/// Numbers of calls of the system that read, open, map or start: `syscall` goes past the models.
+const READING_CALLS: &[u64] = &[
+    0, 2, 8, 9, 17, 19, 32, 33, 40, 59, 72, 257, 275, 276, 292, 295, 322, 326, 327, 425, 426, 437,
+];
+/// Functions that look at variables of the environment.
+const VARIABLES: &[(u32, &[&str])] = &[
+    (unseen::HOME, &["glob", "glob64"]),
+    (
+        unseen::ENVIRONMENT,
+        &[
+            "argp_help",
+            "argp_parse",
+            "fmtmsg",
+            "getdate",
+            "getdate_r",
+            "wordexp",
+        ],
+    ),
+    (
+        unseen::LOCALE,
+        &[
+            "bindtextdomain",
+            "catopen",
+            "dcgettext",
+            "dcngettext",
+            "dgettext",
+            "dngettext",
+            "gettext",
+            "newlocale",
+            "ngettext",
+            "setlocale",
+            "_ZNSt6localeC1EPKc",
+            "_ZNSt6localeC1ERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",
+            "_ZNSt6localeC1ERKS_PKci",
+        ],
+    ),
+    (
+        unseen::TEMPORARY,
+        &[
+            "tempnam",
+            "_ZNSt10filesystem19temp_directory_pathERSt10error_code",
+            "_ZNSt10filesystem19temp_directory_pathEv",
+            "_ZNSt10filesystem7__cxx1119temp_directory_pathB5cxx11ERSt10error_code",
+            "_ZNSt10filesystem7__cxx1119temp_directory_pathB5cxx11Ev",
+        ],
+    ),
+    (
+        unseen::TIME_ZONE,
+        &[
+            "ctime",
+            "ctime_r",
+            "localtime",
+            "localtime_r",
+            "mktime",
+            "strftime",
+            "strftime_l",
+            "timelocal",
+            "tzset",
+            "wcsftime",
+            "wcsftime_l",
+        ],
+    ),
 ];
 /// Those after which a file has another name, or another one has its name, and those that tell its size out of sight.
 const UNSEEN_FILES: &[&str] = &[
@@ -213,33 +309,55 @@ pub fn starts(program: Ir) -> HashSet<&'static str> {
         .collect()
 }
 
-/// Which input the program, which has got the library, may read in code that is not traced.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Unseen {
-    #[default]
-    Nothing = 0,
-    Files = 1,
-    Everything = 2,
-}
-
-pub fn unseen(program: Ir) -> Unseen {
+/// Which input the program, which has got the library, may read in code that is not traced: bits of [`unseen`].
+pub fn unseen(program: Ir) -> u32 {
     let used = |value: &Value| value.is_declaration() && !value.users().is_empty();
+    let functions = program.functions();
     // A function that may be missing is a variable to Rust.
-    let names: Vec<String> = program
-        .functions()
+    let names: Vec<String> = functions
         .iter()
         .chain(&program.globals())
         .filter(|value| used(value))
         .map(|value| value.name())
         .collect();
     let any = |test: &dyn Fn(&str) -> bool| names.iter().any(|name| test(name));
-    if any(&|name| is_unseen_stream(name) || UNSEEN.contains(&name)) {
-        Unseen::Everything
-    } else if any(&|name| UNSEEN_FILES.contains(&name) || is_unseen_file(name)) {
-        Unseen::Files
-    } else {
-        Unseen::Nothing
+    let mut which = 0;
+    if any(&|name| UNSEEN_FILES.contains(&name) || is_unseen_file(name)) {
+        which |= unseen::FILES;
     }
+    if any(&|name| is_unseen_stream(name) || UNSEEN.contains(&name)) {
+        which |= unseen::FILES | unseen::STDIN;
+    }
+    if any(&|name| STARTING.contains(&name)) || calls_system(&functions) {
+        which |= unseen::FILES | unseen::STDIN | unseen::ENVIRONMENT;
+    }
+    for (variables, readers) in VARIABLES {
+        if any(&|name| readers.contains(&name)) {
+            which |= variables;
+        }
+    }
+    which
+}
+
+/// Is the system called past the C library, to get at input or for nobody knows what?
+fn calls_system(functions: &[Value]) -> bool {
+    functions
+        .iter()
+        .flat_map(|function| function.blocks())
+        .flat_map(|block| block.instructions())
+        .filter(|i| matches!(i.opcode(), Opcode::LLVMCall | Opcode::LLVMInvoke))
+        .any(|call| {
+            let callee = call.callee();
+            if callee.is_inline_asm() {
+                return callee.asm_contains("syscall");
+            }
+            callee.is_function()
+                && callee.name() == "syscall"
+                && call
+                    .operand(0)
+                    .constant_value()
+                    .is_none_or(|number| READING_CALLS.contains(&number))
+        })
 }
 
 /// Streams that are left: wide ones, or ones of another library.

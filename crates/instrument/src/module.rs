@@ -130,7 +130,7 @@ struct Models {
     /// Functions that the glue calls before `main`.
     starts: HashSet<&'static str>,
     /// What the program may read in code that is not traced.
-    unseen: library::Unseen,
+    unseen: u32,
 }
 
 impl Models {
@@ -156,7 +156,7 @@ fn link_models<'ctx>(
         written,
         tables: HashSet::new(),
         starts: HashSet::new(),
-        unseen: library::Unseen::Nothing,
+        unseen: 0,
     };
     let mut library = None;
     if library::is_wanted(ir) {
@@ -281,7 +281,7 @@ fn trace_functions(ir: Ir, linked: &Models, copies: &Copies) {
     }
     define_tables(ir, &globals);
     define_harmless(ir);
-    define_number(ir, "__chg_untraced_input", 32, linked.unseen as u64);
+    define_number(ir, "__chg_untraced_input", 32, linked.unseen.into());
 }
 
 /// Labels travel through memory beside every call, also of functions that touch

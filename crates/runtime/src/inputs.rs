@@ -1,9 +1,9 @@
 //! Where symbolic bytes come from.
 
 use crate::{events, libc, shadow, state, table};
-use core::ffi::c_char;
+use core::ffi::{CStr, c_char};
 use trace::event::LossReason;
-use trace::layout::{InputHeader, StreamHeader, StreamKind};
+use trace::layout::{InputHeader, StreamHeader, StreamKind, unseen};
 use trace::node::{Label, Node, Op};
 
 pub fn input_header() -> &'static InputHeader {
@@ -45,19 +45,85 @@ pub fn report_untraced_reads() {
 
 /// Input that reaches the program through code that is not traced.
 fn untraced(number: i32) {
-    let label = unsafe { __chg_rt_length_label(number) };
+    let has_length = stream(number).is_some_and(|stream| {
+        stream.kind != StreamKind::Argument as u32 && stream.kind != StreamKind::Environment as u32
+    });
+    let label = if has_length {
+        unsafe { __chg_rt_length_label(number) }
+    } else {
+        first_byte(number)
+    };
     events::loss(0, label, LossReason::ExternalMemory);
 }
 
-/// The program may read files (1), or files and standard input (2), through a library that is not traced.
+fn first_byte(number: i32) -> Label {
+    let Some(stream) = stream(number) else {
+        return 0;
+    };
+    table::intern(Node {
+        op: Op::Input as u8,
+        width: 8,
+        a: number as u32,
+        value: unsafe { *state::at::<u8>(stream.data) } as u64,
+        ..Node::default()
+    })
+}
+
+/// The program may read this, bits of [`unseen`], in code that is not traced.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __chg_rt_untraced_input(which: u32) {
     for (number, stream) in streams().iter().enumerate() {
         let is = |kind: StreamKind| stream.kind == kind as u32;
-        if is(StreamKind::File) || which > 1 && is(StreamKind::Stdin) {
+        let kinds = if is(StreamKind::File) {
+            unseen::FILES
+        } else if is(StreamKind::Stdin) {
+            unseen::STDIN
+        } else if is(StreamKind::Argument) {
+            unseen::ARGUMENTS
+        } else if is(StreamKind::Environment) {
+            unseen::ENVIRONMENT | readers(unsafe { CStr::from_ptr(state::at(stream.name)) })
+        } else {
+            0
+        };
+        if which & kinds != 0 {
             untraced(number as i32);
         }
     }
+}
+
+/// What libraries do that look at the variable of this name.
+fn readers(name: &CStr) -> u32 {
+    match name.to_bytes() {
+        b"HOME" => unseen::HOME,
+        b"LANG" | b"LANGUAGE" | b"LOCPATH" | b"NLSPATH" => unseen::LOCALE,
+        b"TMPDIR" | b"TMP" | b"TEMP" | b"TEMPDIR" => unseen::TEMPORARY,
+        b"TZ" | b"TZDIR" => unseen::TIME_ZONE,
+        name if name.starts_with(b"LC_") => unseen::LOCALE,
+        _ => 0,
+    }
+}
+
+/// A file that is no stream is opened to be read: the system shows some of the input in files of its own.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_reads_system_file(path: *const c_char) {
+    let mut resolved = [0 as c_char; 4096];
+    if unsafe { libc::realpath(path, resolved.as_mut_ptr()) }.is_null() {
+        return;
+    }
+    let name = unsafe { CStr::from_ptr(resolved.as_ptr()) }.to_bytes();
+    if !name.starts_with(b"/proc/") {
+        return;
+    }
+    let which = if name.ends_with(b"/environ") {
+        unseen::ENVIRONMENT
+    } else if name.ends_with(b"/cmdline") {
+        unseen::ARGUMENTS
+    } else if name.ends_with(b"/mem") {
+        u32::MAX
+    } else {
+        0
+    };
+    unsafe { __chg_rt_untraced_input(which) };
 }
 
 const DESCRIPTORS: usize = 1024;
@@ -82,30 +148,47 @@ pub unsafe extern "C" fn __chg_rt_fd_bind(fd: i32, stream: i32) {
     }
 }
 
-/// The symbolic file that a path names, after links and dots are resolved.
+/// Which file standard input was at the start.
+static mut STDIN: libc::Status = libc::Status::NONE;
+
+/// Standard input is a stream.
+pub fn bind_stdin(number: i32) {
+    unsafe {
+        __chg_rt_fd_bind(0, number);
+        libc::fstat(0, &raw mut STDIN);
+    }
+}
+
+/// The symbolic file that a path names, after links and dots are resolved. Standard input has names, too.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __chg_rt_path_stream(path: *const c_char) -> i32 {
-    let files = streams()
-        .iter()
-        .enumerate()
-        .filter(|(_, stream)| stream.kind == StreamKind::File as u32);
     let mut resolved = [[0 as c_char; 4096]; 2];
-    for (number, file) in files {
-        let name = state::at::<c_char>(file.name);
-        unsafe {
-            if libc::strcmp(name, path) == 0 {
-                return number as i32;
-            }
+    for (number, stream) in streams().iter().enumerate() {
+        let is = |kind: StreamKind| stream.kind == kind as u32;
+        let is_named = if is(StreamKind::File) {
+            let name = state::at::<c_char>(stream.name);
             let [ours, theirs] = &mut resolved;
-            if !libc::realpath(path, theirs.as_mut_ptr()).is_null()
-                && !libc::realpath(name, ours.as_mut_ptr()).is_null()
-                && libc::strcmp(ours.as_ptr(), theirs.as_ptr()) == 0
-            {
-                return number as i32;
+            unsafe {
+                libc::strcmp(name, path) == 0
+                    || !libc::realpath(path, theirs.as_mut_ptr()).is_null()
+                        && !libc::realpath(name, ours.as_mut_ptr()).is_null()
+                        && libc::strcmp(ours.as_ptr(), theirs.as_ptr()) == 0
             }
+        } else {
+            is(StreamKind::Stdin) && is_stdin(path)
+        };
+        if is_named {
+            return number as i32;
         }
     }
     -1
+}
+
+fn is_stdin(path: *const c_char) -> bool {
+    let mut found = libc::Status::NONE;
+    let stdin = unsafe { STDIN };
+    let is_there = unsafe { libc::stat(path, &mut found) } == 0;
+    is_there && stdin.number != 0 && (found.device, found.number) == (stdin.device, stdin.number)
 }
 
 #[unsafe(no_mangle)]

@@ -30,6 +30,25 @@ unsafe extern "C" {
     pub fn strlen(text: *const c_char) -> usize;
     pub fn strcmp(a: *const c_char, b: *const c_char) -> c_int;
     pub fn realpath(path: *const c_char, out: *mut c_char) -> *mut c_char;
+    pub fn fstat(fd: c_int, out: *mut Status) -> c_int;
+    pub fn stat(path: *const c_char, out: *mut Status) -> c_int;
+}
+
+/// `struct stat`, of which only the first two numbers are of use here.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Status {
+    pub device: u64,
+    pub number: u64,
+    rest: [u64; 16],
+}
+
+impl Status {
+    pub const NONE: Status = Status {
+        device: 0,
+        number: 0,
+        rest: [0; 16],
+    };
 }
 
 const F_GETFL: c_int = 3;

@@ -157,7 +157,7 @@ unsafe fn prepare_run(argc: *mut c_int, argv: *mut *mut *mut c_char) {
         }
         for (number, stream) in inputs::streams().iter().enumerate() {
             if stream.kind == StreamKind::Stdin as u32 {
-                inputs::__chg_rt_fd_bind(0, number as i32);
+                inputs::bind_stdin(number as i32);
             } else if stream.kind == StreamKind::Environment as u32 {
                 set_variable(number as i32, stream);
             }

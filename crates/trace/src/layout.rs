@@ -174,6 +174,20 @@ pub struct StreamHeader {
     pub name: u64,
 }
 
+/// What code that is not traced may take of the input: bits of a number that a traced program carries.
+pub mod unseen {
+    pub const FILES: u32 = 1;
+    pub const STDIN: u32 = 1 << 1;
+    pub const ARGUMENTS: u32 = 1 << 2;
+    /// All variables: programs that are started inherit them.
+    pub const ENVIRONMENT: u32 = 1 << 3;
+    /// Those that libraries ask for.
+    pub const HOME: u32 = 1 << 4;
+    pub const LOCALE: u32 = 1 << 5;
+    pub const TEMPORARY: u32 = 1 << 6;
+    pub const TIME_ZONE: u32 = 1 << 7;
+}
+
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]

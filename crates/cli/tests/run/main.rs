@@ -10,6 +10,7 @@ mod pruning;
 mod reaching;
 mod room;
 mod settings;
+mod unseen;
 mod values;
 mod verdicts;
 mod writing;

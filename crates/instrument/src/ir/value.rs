@@ -65,6 +65,17 @@ impl Value {
         length == 0
     }
 
+    /// Whether an inline assembler value has this in its text.
+    pub fn asm_contains(self, part: &str) -> bool {
+        let mut length = 0;
+        let text = unsafe {
+            let text = LLVMGetInlineAsmAsmString(self.0, &mut length);
+            std::slice::from_raw_parts(text.cast::<u8>(), length)
+        };
+        text.windows(part.len())
+            .any(|window| window == part.as_bytes())
+    }
+
     pub fn constant_value(self) -> Option<u64> {
         unsafe {
             if LLVMIsAConstantInt(self.0).is_null() || self.ty().int_bits() > 64 {
