@@ -202,7 +202,7 @@ impl BuildError {
             BuildError::Timeout { .. } => "give it more time with --build-time, or another command with --build".into(),
             BuildError::Slow { .. } => "give it more time with --build-time".into(),
             BuildError::NoBuildCommand(_) => {
-                "looked for Cargo.toml, CMakeLists.txt, configure, Makefile, compile_commands.json; give the command with --build".into()
+                "looked for Cargo.toml, configure, Makefile, CMakeLists.txt, configure.ac, meson.build, compile_commands.json; give the command with --build".into()
             }
             BuildError::NoProgram { reason, .. } => reason.clone(),
             BuildError::SeveralPrograms { programs, .. } => {

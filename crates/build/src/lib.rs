@@ -23,6 +23,7 @@ mod parallel;
 mod prepare;
 mod process;
 mod revision;
+mod running;
 mod rust;
 pub mod stand_in;
 pub mod tools;
@@ -33,6 +34,7 @@ mod version;
 pub use error::BuildError;
 pub use exports::{BY_NAME, Exports};
 pub use fatal::llvm_ends_with;
+pub use running::end_builds;
 pub use version::{
     BUILT_FORMAT, BuildOptions, Built, Language, MissingObject, Source, Variant, VariantBinary,
 };

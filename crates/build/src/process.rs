@@ -1,8 +1,8 @@
 //! Running a tool and keeping what it said.
 
 use crate::error::BuildError;
+use crate::running::Group;
 use std::io::{Read, Write};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -50,21 +50,18 @@ pub fn run_within(
     let Some(limit) = limit else {
         return run(command);
     };
-    // Its own group, as compilers start others.
-    let mut child = command
+    command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .spawn()
-        .map_err(|source| cannot_start(command, source))?;
+        .stderr(Stdio::piped());
+    let mut child = Group::start(command).map_err(|source| cannot_start(command, source))?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     std::thread::scope(|scope| {
         let stdout = scope.spawn(|| read_all(stdout));
         let stderr = scope.spawn(|| read_all(stderr));
         let ended = wait_until(&mut child, Instant::now() + limit, what);
         if !matches!(ended, Ok(Some(_))) {
-            kill_group(&mut child);
+            child.end();
         }
         let [stdout, stderr] = [stdout, stderr].map(|reader| reader.join().unwrap_or_default());
         let status = ended?.ok_or_else(|| BuildError::Slow {
@@ -100,13 +97,7 @@ pub fn run_joined(
         .try_clone()
         .map_err(|e| BuildError::io(crate::error::WRITE, log, e))?;
     command.stdin(Stdio::null()).stdout(file).stderr(twin);
-    if limit.is_some() {
-        // Its own group, so that everything it started can be ended with it.
-        command.process_group(0);
-    }
-    let mut child = command
-        .spawn()
-        .map_err(|source| cannot_start(command, source))?;
+    let mut child = Group::start(command).map_err(|source| cannot_start(command, source))?;
     let status = match limit {
         None => child
             .wait()
@@ -114,7 +105,7 @@ pub fn run_joined(
         Some(limit) => match wait_until(&mut child, Instant::now() + limit, log)? {
             Some(status) => status,
             None => {
-                kill_group(&mut child);
+                child.end();
                 return Ok(None);
             }
         },
@@ -172,17 +163,6 @@ fn wait_until(
         }
         std::thread::sleep(Duration::from_millis(10));
     }
-}
-
-fn kill_group(child: &mut Child) {
-    // The `kill` program rather than the system call: this crate has no unsafe code.
-    let group = format!("-{}", child.id());
-    let _ = Command::new("kill")
-        .args(["-KILL", "--", &group])
-        .stderr(Stdio::null())
-        .status();
-    let _ = child.kill();
-    let _ = child.wait();
 }
 
 fn tail(text: &str) -> String {

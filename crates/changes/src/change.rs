@@ -163,6 +163,8 @@ pub enum Reason {
     Name,
     /// Same name, other signature.
     NameOnly,
+    /// The same name but for a type or namespace that has another one now.
+    Renamed,
     /// Another name, a similar body.
     Similarity,
 }

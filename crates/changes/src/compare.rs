@@ -25,7 +25,7 @@ use crate::{
 /// What changed from base to head. With the sources, changes know their hunks.
 pub fn compare(base: &Program, head: &Program, sources: &Sources) -> ChangeSet {
     let libraries = Libraries::new(base, head, sources);
-    let mut matches = match_functions(base, head, &libraries);
+    let (mut matches, renaming) = match_functions(base, head, &libraries);
     matches.retain(|pair| !is_replaced((base, head), pair, &libraries));
     let places_count = places::are_read(base) || places::are_read(head);
     let mut names = names(base, head, &matches, places_count);
@@ -39,7 +39,7 @@ pub fn compare(base: &Program, head: &Program, sources: &Sources) -> ChangeSet {
         names = self::names(base, head, &matches, places_count);
         keys = (keys.0.renamed(&names.0), keys.1.renamed(&names.1));
     }
-    let globals = match_globals(&keys.0, &keys.1);
+    let globals = match_globals(&keys.0, &keys.1, &renaming);
     if !go_by_name((&keys.0, &keys.1), &globals) {
         name_globals(&mut names, &globals, (base, head));
         keys = (keys.0.renamed(&names.0), keys.1.renamed(&names.1));

@@ -6,9 +6,11 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use changeling_program::{Callee, FunctionId, Program};
 
 use crate::Reason;
+use crate::globals::variable_name;
 use crate::keys::{Keys, Names, function_name, hash};
 use crate::kinship::is_in_rust;
 use crate::libraries::Libraries;
+use crate::renaming::{Alone, Renaming, idents};
 use crate::source::Which;
 
 /// Bodies share this part of their instructions to count as one function renamed.
@@ -25,7 +27,12 @@ pub struct Match {
 }
 
 /// Also declared functions are matched, so that calls of them correspond.
-pub fn match_functions(base: &Program, head: &Program, libraries: &Libraries) -> Vec<Match> {
+pub fn match_functions(
+    base: &Program,
+    head: &Program,
+    libraries: &Libraries,
+) -> (Vec<Match>, Renaming) {
+    let programs = [base, head];
     let none = Names::default();
     let base = Version::new(Keys::new(base, &none), |id| libraries.has(Which::Base, id));
     let head = Version::new(Keys::new(head, &none), |id| libraries.has(Which::Head, id));
@@ -73,10 +80,11 @@ pub fn match_functions(base: &Program, head: &Program, libraries: &Libraries) ->
     for (key, reason) in rounds {
         matcher.pair_by(key, reason);
     }
+    let renaming = matcher.find_renamed_types(programs);
     matcher.pair_by(equal_bodies, Reason::Similarity);
     matcher.pair_similar();
     matcher.matches.sort_by_key(|pair| pair.base);
-    matcher.matches
+    (matcher.matches, renaming)
 }
 
 /// Further pairs, now that functions which correspond go by one name in both `keys`: instances of a library's function
@@ -174,6 +182,13 @@ impl Version {
     }
 }
 
+/// What functions and variables are called in every build.
+fn symbols(program: &Program) -> Vec<String> {
+    let functions = program.function_ids().map(|id| function_name(program, id));
+    let variables = program.globals.iter().map(variable_name);
+    functions.chain(variables).collect()
+}
+
 /// For each function, which functions call it, by name.
 fn callers(program: &Program) -> Vec<u64> {
     let mut names: Vec<BTreeSet<String>> = vec![BTreeSet::new(); program.functions.len()];
@@ -255,6 +270,50 @@ impl Matcher {
                 self.pair(left, right, reason);
             }
         }
+    }
+
+    /// Pairs what types that were renamed have in both versions.
+    fn find_renamed_types(&mut self, programs: [&Program; 2]) -> Renaming {
+        let free = [&self.base_free, &self.head_free].map(|free| {
+            let free = (0..free.len()).filter(|&n| free[n]);
+            free.collect::<Vec<usize>>()
+        });
+        let known = programs.map(symbols);
+        let known = known.each_ref().map(|names| {
+            let parts = names.iter().flat_map(|name| idents(name));
+            parts.collect::<HashSet<&str>>()
+        });
+        let (base, head) = (&self.base.functions, &self.head.functions);
+        let alone = |program: &'_ Program, cards: &'_ [Card], free: &[usize]| {
+            let alone = free.iter().map(|&n| Alone {
+                name: cards[n].name.clone(),
+                instance: cards[n].instance.clone(),
+                shown: program.function(FunctionId::new(n)).name.clone(),
+                signature: cards[n].signature,
+            });
+            alone.collect::<Vec<Alone>>()
+        };
+        let left = alone(programs[0], base, &free[0]);
+        let right = alone(programs[1], head, &free[1]);
+        let similarity = |l: usize, r: usize| similarity(&base[free[0][l]], &head[free[1][r]]);
+        let renaming = Renaming::find([&left, &right], known.each_ref(), similarity);
+        if !renaming.is_empty() {
+            for &n in &free[0] {
+                let card = &mut self.base.functions[n];
+                card.name = renaming.symbol(&card.name);
+                card.instance = renaming.symbol(&card.instance);
+            }
+            let rounds: [KeyOf; 4] = [
+                |c| Some(hash(&(c.copy(), c.signature, &c.file, c.anonymous))),
+                |c| Some(hash(&(c.copy(), c.signature, &c.file))),
+                |c| Some(hash(&(c.copy(), c.signature))),
+                |c| Some(hash(&c.copy())),
+            ];
+            for key in rounds {
+                self.pair_by(key, Reason::Renamed);
+            }
+        }
+        renaming
     }
 
     fn pair(&mut self, left: usize, right: usize, reason: Reason) {
@@ -369,7 +428,7 @@ mod tests {
     fn of_several_copies_those_with_the_same_callers_correspond() {
         let (base, head) = (program(&["parse", "print"]), program(&["print"]));
         let libraries = Libraries::new(&base, &head, &Default::default());
-        let matches = match_functions(&base, &head, &libraries);
+        let (matches, _) = match_functions(&base, &head, &libraries);
         let names = |program: &Program, id: FunctionId| program.function(id).symbol.clone();
         let mut pairs: Vec<(String, String)> = matches
             .iter()

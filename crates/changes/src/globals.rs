@@ -10,6 +10,8 @@ use changeling_program::{
 use crate::VariableMap;
 use crate::contents::is_nameless;
 use crate::keys::{Keys, hash};
+use crate::renaming::Renaming;
+use crate::typenames;
 
 pub struct GlobalChange {
     pub base: GlobalId,
@@ -25,8 +27,11 @@ pub type GlobalPair = (GlobalId, GlobalId);
 /// Variables that correspond. Static ones of several files may have the same name: first those that the same
 /// functions refer to, then those of the same file. What is left and has another name now was renamed if it starts
 /// with the same and the same code refers to it. In `keys` functions that correspond must go by one name.
-pub fn match_globals(base: &Keys<'_>, head: &Keys<'_>) -> Vec<GlobalPair> {
+pub fn match_globals(base: &Keys<'_>, head: &Keys<'_>, renaming: &Renaming) -> Vec<GlobalPair> {
     let mut left = cards(base);
+    for card in &mut left {
+        card.name = renaming.symbol(&card.name);
+    }
     let mut right = cards(head);
     let mut pairs = Vec::new();
     let rounds: [(KeyOf, bool); 10] = [
@@ -106,7 +111,7 @@ fn cards(keys: &Keys<'_>) -> Vec<Card> {
         let file = |place: changeling_program::Place| program.file(place.file).name.clone();
         Card {
             id,
-            name: name(global),
+            name: variable_name(global),
             external: global.linkage != Linkage::Internal,
             defined: global.initialiser.is_some(),
             file: global.place.map(file).unwrap_or_default(),
@@ -200,7 +205,8 @@ pub fn changed_globals(
     let changed = pairs.iter().filter(|pair| {
         let globals = (base.program.global(pair.0), head.program.global(pair.1));
         let defined = globals.0.initialiser.is_some() && globals.1.initialiser.is_some();
-        defined && starts_otherwise((base, head), **pair)
+        let is_name = || typenames::are_unread((base.program, head.program), **pair);
+        defined && starts_otherwise((base, head), **pair) && !is_name()
     });
     let changed: Vec<GlobalPair> = changed.copied().collect();
     let base_uses = uses(base.program, changed.iter().map(|pair| pair.0).collect());
@@ -209,7 +215,7 @@ pub fn changed_globals(
     let change = |(left, right): GlobalPair| GlobalChange {
         base: left,
         head: right,
-        name: name(head.program.global(right)),
+        name: variable_name(head.program.global(right)),
         base_sites: of(&base_uses, left),
         head_sites: of(&head_uses, right),
     };
@@ -255,12 +261,12 @@ pub fn referred(program: &Program) -> HashSet<GlobalId> {
     inside.collect()
 }
 
-fn name(global: &Global) -> String {
+pub fn variable_name(global: &Global) -> String {
     stable_name(&global.symbol, global.linkage == Linkage::Internal)
 }
 
 /// Sites with an operand that is, or contains, the address of one of the globals.
-fn uses(program: &Program, wanted: HashSet<GlobalId>) -> HashMap<GlobalId, Vec<Site>> {
+pub fn uses(program: &Program, wanted: HashSet<GlobalId>) -> HashMap<GlobalId, Vec<Site>> {
     let mut found: HashMap<GlobalId, Vec<Site>> = HashMap::new();
     if wanted.is_empty() {
         return found;

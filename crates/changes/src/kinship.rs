@@ -31,7 +31,9 @@ pub fn are_versions_of_one(
         }
         match pair.reason {
             Reason::Name | Reason::NameOnly => return true,
-            Reason::Similarity => alike += size(base, pair.base).min(size(head, pair.head)),
+            Reason::Renamed | Reason::Similarity => {
+                alike += size(base, pair.base).min(size(head, pair.head));
+            }
         }
     }
     let whole = |program: &Program, own: &BTreeSet<FunctionId>| -> u32 {

@@ -28,9 +28,11 @@ mod places;
 pub mod quiet;
 mod records;
 pub mod region;
+mod renaming;
 mod sequence;
 mod source;
 mod statements;
+mod typenames;
 mod versions;
 
 pub use change::{

@@ -16,7 +16,7 @@ use changeling_explore::Side;
 use changeling_program::{File, FileId, FunctionId, Place, Program, Site, demangle};
 use changeling_report::wording;
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 pub struct Compared {
@@ -370,7 +370,14 @@ impl Compared {
 
     fn renamed(&self) -> Vec<Renamed> {
         let pairs = self.set.functions.iter();
-        let renamed = pairs.filter(|pair| pair.reason == Reason::Similarity && pair.unchanged);
+        let of_library: HashSet<FunctionId> = self.set.library[0].iter().copied().collect();
+        let is_renamed = |pair: &&FunctionMatch| match pair.reason {
+            Reason::Similarity => true,
+            // Made for a type that has another name now: nobody renamed it.
+            Reason::Renamed => !of_library.contains(&pair.base),
+            Reason::Name | Reason::NameOnly => false,
+        };
+        let renamed = pairs.filter(|pair| is_renamed(pair) && pair.unchanged);
         // What initialises the variables of a file in C++ has a name by that file, which nobody gave it.
         let is_made_up = |pair: &&FunctionMatch| {
             let symbol = &self.programs[0].function(pair.base).symbol;

@@ -4,7 +4,7 @@ use crate::config::Said;
 use crate::exit::Code;
 use crate::progress::{Mode, say};
 use crate::recorder::Concluded;
-use changeling_explore::budget::Cancel;
+use changeling_build::end_builds;
 use changeling_report::directory::OutputDirectory;
 use changeling_report::results::{self, Results};
 use changeling_report::terminal::{self, Style};
@@ -76,12 +76,13 @@ impl Unbegun {
     }
 
     /// Leaves a report and ends everything, if the search has not begun.
-    fn end(&self) {
+    pub fn end(&self) {
         // Held until the end, so that the search does not begin in the meantime.
         let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((out, mut results, printing)) = place.take() else {
             return;
         };
+        end_builds();
         results.stopped = results::Stopped::Interrupted;
         if results.differences.is_empty() {
             results.inconclusive = Some("it was stopped before the search began".into());
@@ -103,22 +104,4 @@ impl Unbegun {
             }
         });
     }
-}
-
-/// The first signal ends the search in a report, the second ends everything.
-pub fn cancel_on_signals(cancel: &Cancel, unbegun: &Unbegun) {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]) else {
-        return;
-    };
-    let (cancel, unbegun) = (cancel.clone(), unbegun.clone());
-    std::thread::spawn(move || {
-        for signal in signals.forever() {
-            unbegun.end();
-            if cancel.is_cancelled() {
-                std::process::exit(128 + signal);
-            }
-            cancel.cancel();
-        }
-    });
 }

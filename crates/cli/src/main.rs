@@ -26,6 +26,7 @@ mod runner;
 mod sameness;
 mod settings;
 mod share;
+mod signals;
 mod source;
 mod store;
 mod version;
@@ -119,6 +120,11 @@ fn is_bisecting() -> bool {
 }
 
 fn dispatch(command: Command) -> Result<Code, Failure> {
+    // Compilers that this stands in for are ended by whoever started them; a search ends in a report.
+    let ends_itself = matches!(command, Command::Run(_) | Command::Cc(_) | Command::Cxx(_));
+    if !ends_itself {
+        signals::end_on_signals();
+    }
     match command {
         Command::Run(arguments) => commands::run::run(&arguments).map_err(Failure::of_a_search),
         Command::Diff(arguments) => commands::diff::run(&arguments),

@@ -230,8 +230,11 @@ pub fn number(difference: &Difference, place: usize) -> String {
     }
 }
 
-/// `a.c:12-14`, printable.
+/// `a.c:12-14`, printable. What compilers make, as the tables of classes, stands nowhere.
 pub fn change_place(change: &Change) -> String {
+    if change.file.is_empty() {
+        return "an unknown place".into();
+    }
     format!("{}:{}", printable_str(&change.file), change.lines)
 }
 

@@ -1,6 +1,6 @@
 //! `changeling run`: two versions in, replayed differences out.
 
-use crate::conclusion::{Printing, Unbegun, cancel_on_signals, print};
+use crate::conclusion::{Printing, Unbegun, print};
 use crate::exit::Code;
 use crate::failure::Failure;
 use crate::golden::Golden;
@@ -12,6 +12,7 @@ use crate::recorder::Recorder;
 use crate::regions::Regions;
 use crate::runner::{Pair, Runner, side_name};
 use crate::settings::{SearchOptions, Settings, usage};
+use crate::signals::{cancel_on_signals, end_on_signals};
 use crate::source::SourceOptions;
 use crate::store::{self, Store};
 use crate::version::{Version, absolute};
@@ -80,6 +81,7 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
     let printing = Printing::choose((arguments.quiet, arguments.json_lines), said);
     let mut display = Display::new(printing.mode());
     if arguments.list {
+        end_on_signals();
         return list(&sides, &settings);
     }
     // They may be cases of the last run, whose directory is moved away below; and a mistake in them moves nothing.

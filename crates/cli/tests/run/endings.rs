@@ -2,6 +2,7 @@
 
 use crate::room::*;
 use serde_json::Value;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -128,11 +129,7 @@ fn an_interrupted_run_ends_in_a_report() {
         .spawn()
         .unwrap();
     wait_for_difference(&room);
-    let killed = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status()
-        .unwrap();
-    assert!(killed.success());
+    send("INT", child.id());
     let output = child.wait_with_output().unwrap();
     assert_eq!(
         output.status.code(),
@@ -167,7 +164,7 @@ fn the_budget_may_end_before_anything_can_be_said() {
 fn a_run_that_is_stopped_while_it_builds_ends_in_a_report() {
     let room = Room::new();
     let mark = room.path("mark");
-    let build = format!("touch '{}'; sleep 5; exit 1", mark.display());
+    let build = building(&mark);
     for folder in ["old", "new"] {
         room.write(&format!("{folder}/main.c"), SLOW_TO_EXHAUST[0]);
     }
@@ -178,23 +175,130 @@ fn a_run_that_is_stopped_while_it_builds_ends_in_a_report() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let start = Instant::now();
-    while !mark.exists() {
-        assert!(
-            start.elapsed() < Duration::from_secs(60),
-            "nothing is built"
-        );
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let killed = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status()
-        .unwrap();
-    assert!(killed.success());
+    let builders = builders(&mark, 2);
+    send("INT", child.id());
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(3), "{said}");
+    assert_are_gone(&builders);
     assert!(said.contains("stopped before the search began"), "{said}");
     assert_eq!(room.results()["stopped"], "interrupted");
     assert!(room.path(".changeling/out/report.html").is_file());
+}
+
+/// Commands that are no search have no report to leave, but nothing goes on behind them either.
+#[test]
+fn a_command_that_is_stopped_while_it_builds_takes_the_build_along() {
+    use std::os::unix::process::ExitStatusExt;
+    let room = Room::new();
+    for folder in ["old", "new"] {
+        room.write(&format!("{folder}/main.c"), SLOW_TO_EXHAUST[0]);
+    }
+    let commands: [(&[&str], &str, i32); 3] = [
+        (&["diff", "old", "new"], "INT", 2),
+        (&["graph", "old", "main", "--cfg"], "TERM", 15),
+        (&["run", "old", "new", "--list"], "TERM", 15),
+    ];
+    for (command, signal, number) in commands {
+        let mark = room.path(command[0]);
+        let build = building(&mark);
+        let child = room
+            .command(&[command, &["--build", &build]].concat())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let builders = builders(&mark, 1);
+        send(signal, child.id());
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.signal(), Some(number), "{command:?}: {said}");
+        assert_are_gone(&builders);
+    }
+}
+
+/// `nohup` is for programs that go on when the terminal is closed.
+#[test]
+fn a_run_that_is_to_survive_its_terminal_does() {
+    let room = Room::new();
+    room.write("old.c", SLOW_TO_EXHAUST[0]);
+    room.write("new.c", SLOW_TO_EXHAUST[1]);
+    let run = "run old.c new.c --stdin 60 --time 100s";
+    let run: Vec<&str> = run.split(' ').collect();
+    let plain = room.command(&run);
+    let mut ignoring = Command::new("sh");
+    ignoring.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]);
+    ignoring.arg(plain.get_program()).args(plain.get_args());
+    if let Some(place) = plain.get_current_dir() {
+        ignoring.current_dir(place);
+    }
+    let child = ignoring
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for_difference(&room);
+    let before = room.inputs().len();
+    send("HUP", child.id());
+    let start = Instant::now();
+    // More than may have been on their way when the signal came.
+    while room.inputs().len() < before + 50 {
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "it does not go on"
+        );
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    send("INT", child.id());
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert_eq!(room.results()["stopped"], "interrupted");
+}
+
+/// A build command that does not end by itself, and writes the number of a process that it has started.
+fn building(mark: &Path) -> String {
+    let mark = mark.display();
+    format!("sleep 1000 & echo $! >> '{mark}'; wait; exit 1")
+}
+
+/// The processes that builds have started.
+fn builders(mark: &Path, count: usize) -> Vec<String> {
+    let start = Instant::now();
+    loop {
+        let text = std::fs::read_to_string(mark).unwrap_or_default();
+        let found: Vec<String> = text.lines().map(String::from).collect();
+        if found.len() == count {
+            return found;
+        }
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "{found:?} are built"
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn assert_are_gone(processes: &[String]) {
+    let runs = |process: &String| {
+        // What has ended may not have been waited for by now.
+        let state = std::fs::read_to_string(format!("/proc/{process}/stat"));
+        state.is_ok_and(|state| !state.contains(") Z "))
+    };
+    let start = Instant::now();
+    while processes.iter().any(runs) {
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "a build goes on: {processes:?}"
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn send(signal: &str, process: u32) {
+    let sent = Command::new("kill")
+        .args([&format!("-{signal}"), &process.to_string()])
+        .status()
+        .unwrap();
+    assert!(sent.success());
 }
