@@ -8,6 +8,7 @@ use super::NodeId;
 use super::constraints::{Generator, address_taken};
 use super::objects::{ObjectId, Origin};
 use super::solver::Arrival;
+use crate::names::known_variables;
 
 /// What code outside of the program knows.
 pub(super) struct Shared {
@@ -116,12 +117,13 @@ impl Generator<'_> {
     }
 
     /// What code outside of the program can have the address of: it was given it, or memory from which it can be come to, or
-    /// it lies in a variable of its own. It may call these functions and look at this memory whenever it runs.
+    /// it lies in a variable of its own, or one that it knows by name. It may call these functions and look at this memory whenever it runs.
     pub(super) fn shared(&self) -> Shared {
         let globals = self.program.globals.iter().enumerate();
         let of_others = globals.filter(|(_, global)| global.initialiser.is_none());
-        let origins = of_others.map(|(index, _)| Origin::Global(GlobalId::new(index)));
-        let known = origins.chain([Origin::Outside]);
+        let of_others = of_others.map(|(index, _)| GlobalId::new(index));
+        let globals = of_others.chain(known_variables(self.program));
+        let known = globals.map(Origin::Global).chain([Origin::Outside]);
         let known = known.filter_map(|origin| self.objects.find(origin));
         let known: Vec<ObjectId> = known.chain(self.lent.values().copied()).collect();
         let cells = known

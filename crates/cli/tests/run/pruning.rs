@@ -123,7 +123,7 @@ fn what_cannot_differ_is_given_up_in_cpp() {
 
 /// What code outside of the program calls: the loader, before `main` begins, and libraries that were given an address, in plain sight or in memory.
 /// Each is a suffix, what stands before `main`, what runs first in it, and what runs if the second byte is 7.
-const CALLED_FROM_OUTSIDE: [[&str; 4]; 9] = [
+const CALLED_FROM_OUTSIDE: [[&str; 4]; 10] = [
     [
         "c",
         "__attribute__((constructor)) static void first(void) { total = getenv(\"NUMBER\") ? 1 : NUMBER; }",
@@ -142,6 +142,16 @@ const CALLED_FROM_OUTSIDE: [[&str; 4]; 9] = [
         "static int order(const void *a, const void *b) { total = NUMBER; return *(const int *)a - *(const int *)b; }",
         "int numbers[2] = {in[0], 5};",
         "qsort(numbers, 2, sizeof *numbers, order);",
+    ],
+    // It decides something itself, and what comes of that is looked at when it has come back.
+    [
+        "c",
+        "static int order(const void *a, const void *b) {
+            if (*(const int *)a == 77) total = 1;
+            return *(const int *)a - *(const int *)b; }",
+        "int numbers[2] = {in[0], 5}; qsort(numbers, 2, sizeof *numbers, order);
+        if (total) return NUMBER;",
+        "",
     ],
     [
         "c",
