@@ -271,6 +271,37 @@ fn what_is_seen_from_outside_is_not_without_effect() {
     }
 }
 
+/// Everything could see the function, and nothing knows its name.
+#[test]
+fn what_nobody_asks_for_is_not_called_from_outside() {
+    let room = Room::new();
+    let text = with_outside([
+        "int next(int value) { return value + 1; }",
+        "",
+        "total = next(in[0]);",
+    ]);
+    room.write("old.c", &text);
+    room.write("new.c", text.replace("value + 1", "(value | 256) - 255"));
+    room.write("seed", [2, 7]);
+    let said = room.changeling(&[
+        "run",
+        "old.c",
+        "new.c",
+        "--jobs",
+        "1",
+        "--stdin",
+        "2",
+        "--seed",
+        "seed",
+        "--flag=-rdynamic",
+    ]);
+    let results = room.results();
+    let told = format!("{}{}", said.stdout, said.stderr);
+    assert_eq!(results["verdict"], "equivalent", "{told}");
+    let rules = &results["stats"]["by_rule"];
+    assert!(given_up(&results, "never-changed") > 0, "{rules}");
+}
+
 /// In a destructor (also while a panic unwinds), behind a trait object, on the way that `?` takes, in a closure, before a panic, in what is computed once.
 /// Rust takes long to build, so the search that tries what rules would give up stands for the one without guides: it runs the same binaries.
 #[test]
