@@ -1,11 +1,12 @@
 //! Who calls whom.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use changeling_program::{Call, Callee, FunctionId, Operation, Program, Site};
 
 use crate::graphs::Graphs;
 use crate::library::{self, Leaving};
+use crate::names::known_functions;
 use crate::pointers::{Pointers, address_taken};
 use crate::reach;
 
@@ -76,11 +77,7 @@ impl Calls {
         calls.callers.sort_unstable();
         calls.find_exits(program);
         calls.loose.extend(&calls.detached);
-        let own = program.definitions();
-        let replacing = own.filter(|&id| library::replaces(&program.function(id).symbol));
-        calls.loose.extend(replacing);
-        calls.loose.extend(&program.exported);
-        calls.loose.extend(named_elsewhere(program));
+        calls.loose.extend(known_functions(program));
         calls
     }
 
@@ -229,30 +226,4 @@ impl Calls {
             }
         }
     }
-}
-
-/// Functions that are kept for somebody who is not part of the code (`used`), or whose name is in assembler.
-fn named_elsewhere(program: &Program) -> BTreeSet<FunctionId> {
-    let kept = ["llvm.used", "llvm.compiler.used"];
-    let mut found: BTreeSet<FunctionId> = kept
-        .iter()
-        .flat_map(|list| reach::listed(program, list))
-        .collect();
-    let inline = program.instructions.iter().filter_map(|instruction| {
-        match &instruction.call()?.callee {
-            // The code is the first text; the second one tells of registers.
-            Callee::Assembly(text) => text.split('"').nth(1),
-            _ => None,
-        }
-    });
-    let is_part = |c: char| c.is_ascii_alphanumeric() || "_$.".contains(c);
-    let texts = inline.chain([program.assembler.as_str()]);
-    let words: HashSet<&str> = texts.flat_map(|text| text.split(|c| !is_part(c))).collect();
-    let symbol = |id: &FunctionId| program.function(*id).symbol.as_str();
-    found.extend(
-        program
-            .definitions()
-            .filter(|id| words.contains(symbol(id))),
-    );
-    found
 }

@@ -1,4 +1,10 @@
 //! Graphs over one program: pure functions on plain data.
+//!
+//! Who calls whom, what pointers can point to, what decides and what flows where, and what can follow what. What is not certain
+//! is answered with "can", because searches give up what cannot.
+//!
+//! Absent on purpose: a second version and anything about changes, what runs have shown, LLVM, files. Some answers rest on
+//! what is known of functions without a body; that is all in [`library`].
 
 pub mod access;
 mod backtraces;
@@ -15,6 +21,7 @@ mod graphs;
 pub mod interactions;
 pub mod library;
 pub mod memory;
+pub mod names;
 pub mod passage;
 pub mod pdg;
 pub mod pointers;

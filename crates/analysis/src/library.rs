@@ -5,6 +5,8 @@
 pub enum Pointers {
     /// Returns memory of its own.
     Allocates,
+    /// Returns memory of the library, the same each time.
+    Lends,
     /// Returns a pointer into its first argument, stores no pointer.
     ReturnsFirst,
     /// Copies memory from the second to the first argument and returns the first.
@@ -43,10 +45,12 @@ pub fn pointers(symbol: &str) -> Pointers {
         | "opendir"
         | "popen"
         | "tmpfile"
-        | "getenv"
         | "_Znwm"
         | "_Znam"
         | "__cxa_allocate_exception"
+        | "__rust_alloc"
+        | "__rust_alloc_zeroed" => Pointers::Allocates,
+        "getenv"
         | "__errno_location"
         | "__ctype_b_loc"
         | "__ctype_tolower_loc"
@@ -54,9 +58,7 @@ pub fn pointers(symbol: &str) -> Pointers {
         | "strerror"
         | "localtime"
         | "gmtime"
-        | "setlocale"
-        | "__rust_alloc"
-        | "__rust_alloc_zeroed" => Pointers::Allocates,
+        | "setlocale" => Pointers::Lends,
         "strcpy"
         | "strncpy"
         | "strcat"
@@ -87,9 +89,12 @@ pub fn pointers(symbol: &str) -> Pointers {
     }
 }
 
-/// Writes no pointers, but calls what it was given, now or later.
-pub fn calls_back(symbol: &str) -> bool {
-    matches!(bare(symbol), "qsort" | "sigaction" | "__cxa_throw")
+/// Writes no pointers, but calls what it was given, now or later, or looks at it again.
+pub fn keeps(symbol: &str) -> bool {
+    matches!(
+        bare(symbol),
+        "qsort" | "sigaction" | "strtok" | "__cxa_throw"
+    )
 }
 
 /// Functions that a program may have of its own in place of the library's, which calls them then.

@@ -38,6 +38,8 @@ pub(crate) struct Touched {
     pub reads: Bits,
     pub writes: Bits,
     pub replaced: Option<u32>,
+    /// Code outside of the program may look at what is written, or something of the program that it calls.
+    pub shown: bool,
 }
 
 /// Where a definition gets to inside a function.
@@ -79,6 +81,7 @@ impl Memory {
         memory.read(program, pointers, calls);
         memory.join_alike(program, pointers);
         memory.summarise(program, pointers, calls);
+        memory.show(calls);
         memory
     }
 
@@ -108,15 +111,17 @@ impl Memory {
         self.starts.push(self.events.len() as u32);
         let mut kinds: Vec<(Access, u32)> = known.into_iter().collect();
         kinds.sort_unstable_by_key(|&(_, n)| n);
-        let empty = || Touched {
-            reads: Bits::default(),
-            writes: Bits::default(),
-            replaced: None,
-        };
-        self.kinds = kinds
-            .into_iter()
-            .map(|(access, _)| (access, empty()))
-            .collect();
+        let shared = |cell: &Cell| pointers.is_shared(*cell);
+        let kinds = kinds.into_iter().map(|(access, _)| {
+            let touched = Touched {
+                reads: Bits::default(),
+                writes: Bits::default(),
+                replaced: None,
+                shown: access.writes.iter().any(shared),
+            };
+            (access, touched)
+        });
+        self.kinds = kinds.collect();
     }
 
     /// Cells that are always touched together are as good as one: of each such
@@ -206,6 +211,22 @@ impl Memory {
                 }
             }
         }
+    }
+
+    /// What code outside of the program calls, it may call at any time.
+    fn show(&mut self, calls: &Calls) {
+        let mut read = Bits::default();
+        for id in &calls.loose {
+            read.join(&self.reads[id.index()]);
+        }
+        for (_, touched) in &mut self.kinds {
+            touched.shown |= touched.writes.meets(&read);
+        }
+    }
+
+    /// Whether what the store writes may be looked at where nothing of the program leads to it from here.
+    pub fn is_shown(&self, store: Site) -> bool {
+        self.kind(store).is_none_or(|(_, touched)| touched.shown)
     }
 
     /// What the instruction itself touches; nothing for calls of defined functions.

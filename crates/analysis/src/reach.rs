@@ -46,9 +46,8 @@ impl Reach {
         summary.backwards();
         let functions = &summary.reach.functions;
         // No trace tells what ran before `main`: whoever comes from there may have come by a change.
-        let apart = run_by_loader(program).into_iter();
-        let mut apart = apart.chain(graphs.calls.loose.iter().copied());
-        summary.reach.always = apart.any(|id| functions[id.index()]);
+        let always = summary.apart().any(|id| functions[id.index()]);
+        summary.reach.always = always;
         summary.reach
     }
 
@@ -214,8 +213,24 @@ impl<'g> Summary<'g> {
         }
     }
 
+    /// Functions that code outside of the program calls, nobody knows from where and when.
+    fn apart(&self) -> impl Iterator<Item = FunctionId> {
+        let loader = run_by_loader(self.program).into_iter();
+        loader.chain(self.graphs.calls.loose.iter().copied())
+    }
+
+    /// Those of them that have a body, if there is a change that can come before or behind.
+    fn entered_from_outside(&self) -> Vec<FunctionId> {
+        let defined = |id: &FunctionId| self.program.function(*id).is_defined();
+        let known = self.apart().filter(|id| defined(id));
+        known.filter(|_| !self.reach.changed.is_empty()).collect()
+    }
+
     fn mark_after(&mut self) {
-        let mut work: Vec<FunctionId> = Vec::new();
+        let mut work = self.entered_from_outside();
+        for id in &work {
+            self.reach.after[id.index()] = true;
+        }
         for &(site, callee) in self.graphs.calls.edges() {
             if self.is_live(site) && !self.reach.after[callee.index()] && self.rest(site) {
                 self.reach.after[callee.index()] = true;
@@ -272,6 +287,9 @@ impl<'g> Summary<'g> {
             if self.is_live(site) {
                 dirty.inside(flow.segment_of(site), site);
             }
+        }
+        for id in self.entered_from_outside() {
+            dirty.start(flow.function(id).first, flow);
         }
         let unresolved = self.graphs.calls.unresolved.iter().copied();
         let some_reach = self.reach.functions.contains(&true);
@@ -366,17 +384,29 @@ fn in_sections(program: &Program, names: &[&str]) -> Vec<FunctionId> {
     lists.flat_map(|list| named_in(program, list)).collect()
 }
 
-pub(crate) fn listed(program: &Program, name: &str) -> Vec<FunctionId> {
+fn listed(program: &Program, name: &str) -> Vec<FunctionId> {
     let list = program.globals.iter().find(|global| global.symbol == name);
     list.map_or_else(Vec::new, |list| named_in(program, list))
 }
 
 fn named_in(program: &Program, list: &Global) -> Vec<FunctionId> {
+    let values = addresses_in(program, list).into_iter();
+    let functions = values.filter_map(|value| match value {
+        Value::Function(id) => Some(id),
+        _ => None,
+    });
+    let mut found: Vec<FunctionId> = functions.collect();
+    found.sort_unstable();
+    found
+}
+
+/// What a list names.
+pub(crate) fn addresses_in(program: &Program, list: &Global) -> Vec<Value> {
     let mut work: Vec<Value> = list.initialiser.into_iter().collect();
     let mut found = Vec::new();
     while let Some(value) = work.pop() {
         match value {
-            Value::Function(id) => found.push(id),
+            Value::Function(_) | Value::Global(_) => found.push(value),
             Value::Constant(id) => {
                 if let Constant::Aggregate { elements, .. } = program.constant(id) {
                     work.extend(elements);
@@ -385,6 +415,5 @@ fn named_in(program: &Program, list: &Global) -> Vec<FunctionId> {
             _ => {}
         }
     }
-    found.sort_unstable();
     found
 }

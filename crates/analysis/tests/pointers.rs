@@ -309,3 +309,47 @@ fn code_outside_calls_what_it_knows_of() {
         assert!(always(known));
     }
 }
+
+/// Nothing in the program calls the function that decides.
+#[test]
+fn what_is_called_from_outside_comes_back_to_what_follows() {
+    for (known, expected) in [("qsort", true), ("exported", true), ("puts", false)] {
+        let mut b = Builder::new();
+        let (own, main) = (b.declare("own", 1), b.declare("main", 1));
+        let pointer = b.pointer_type();
+        let int = b.integer_type(32);
+        let register = b.declare_typed(
+            if known == "qsort" { known } else { "puts" },
+            &[pointer],
+            int,
+        );
+        let mut f = b.define(own, 3);
+        f.start(0);
+        let (x, zero) = (f.argument(0), f.int(0));
+        let condition = f.compare(Predicate::Slt, x, zero);
+        let decision = Site(condition.site().expect("a site").0 + 1);
+        f.branch(condition, f.block(1), f.block(2));
+        for block in [1, 2] {
+            f.start(block);
+            f.ret(Some(zero));
+        }
+        let mut f = b.define(main, 1);
+        f.start(0);
+        f.call(register, &[Value::Function(own)]);
+        let x = f.argument(0);
+        let changed = f.binary(BinaryOp::Add, x, x);
+        f.ret(Some(changed));
+        let mut program = b.finish();
+        if known == "exported" {
+            program.exported = vec![own];
+        }
+        let graphs = Graphs::new(&program);
+        let changed = changed.site().expect("a site");
+        let reach = changeling_analysis::Reach::new(&program, &graphs, &[changed]);
+        for side in [0, 1] {
+            let follows = reach.can_follow(&program, &graphs, decision, side);
+            assert_eq!(follows, expected, "{known}");
+        }
+        assert_eq!(reach.can_precede(&graphs, decision), expected, "{known}");
+    }
+}

@@ -3,6 +3,8 @@
 //!
 //! [`build`] is the way in. Everything it makes is kept in a cache by content.
 //! The user's files are only read: trees are built in a copy.
+//!
+//! Absent on purpose: tracing (that is `instrument`), and a model of what is in the bitcode (that is `program`).
 
 mod assets;
 mod bitcode;
@@ -32,7 +34,7 @@ mod tree;
 mod version;
 
 pub use error::BuildError;
-pub use exports::{BY_NAME, Exports};
+pub use exports::{BY_NAME, Exports, Names};
 pub use fatal::llvm_ends_with;
 pub use running::end_builds;
 pub use version::{

@@ -5,6 +5,9 @@
 //! modified instructions that belong together form a [`Change`]. Comments,
 //! formatting, names of local variables, line numbers and the order of
 //! functions leave no trace in this comparison.
+//!
+//! Absent on purpose: files (texts of sources are handed in), LLVM, and what a change can do to the rest of a program, which
+//! those ask who search.
 
 mod alignment;
 mod attribution;

@@ -6,8 +6,6 @@ use crate::settings::Settings;
 use crate::version::Version;
 use changeling_explore::guide::{Guide, NoGuide};
 use changeling_explore::guides::{Survey, Surveyed, survey};
-use changeling_program::{FunctionId, Linkage};
-use std::collections::HashSet;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -83,7 +81,9 @@ fn look(
         .iter()
         .all(|version| version.built.missing.is_empty())
         && versions[0].built.link == versions[1].built.link
-        && !are_called_from_outside(versions, &compared);
+        && versions
+            .iter()
+            .all(|version| version.built.exports().are_certain());
     let deadline = Instant::now() + time;
     std::thread::spawn(move || {
         let made = std::panic::catch_unwind(|| {
@@ -115,25 +115,4 @@ fn look(
             time.as_secs_f64()
         )),
     }
-}
-
-/// Whether libraries may call something of the program by its name, or use it: a function in place of one of theirs. What
-/// was changed then may run where nothing of the program calls it.
-fn are_called_from_outside(versions: &[Version; 2], compared: &Compared) -> bool {
-    [0, 1].into_iter().any(|at| {
-        let program = &compared.programs[at];
-        let library: HashSet<FunctionId> = compared.set.library[at].iter().copied().collect();
-        let own = program.definitions().filter(|id| !library.contains(id));
-        let own = own.map(|id| program.function(id));
-        let functions = own.filter(|function| function.linkage != Linkage::Internal);
-        let globals = program.globals.iter().filter(|global| {
-            global.place.is_some()
-                && global.initialiser.is_some()
-                && global.linkage != Linkage::Internal
-        });
-        let symbols = functions.map(|function| &function.symbol);
-        let mut symbols = symbols.chain(globals.map(|global| &global.symbol));
-        let shown = versions[at].built.shown();
-        shown.is_none_or(|shown| symbols.any(|symbol| shown.contains(symbol)))
-    })
 }

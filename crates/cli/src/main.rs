@@ -2,6 +2,8 @@
 //!
 //! A subcommand is one file in `commands/`: its arguments (`Arguments`) and a
 //! function `run` that gives an exit code or a [`Failure`].
+//!
+//! This is where crates meet and messages are worded. Absent on purpose: the work itself, which is done in the crates below.
 
 mod arrival;
 mod check;

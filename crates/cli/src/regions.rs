@@ -125,14 +125,12 @@ impl Regions {
         for (change, shown) in set.changes.iter().zip(&changes) {
             let sides = [&change.base, &change.head];
             let doing = [0, 1].map(|at| doing(programs[at], &sides[at].modified));
-            let edges =
-                [runner::Side::Base, runner::Side::Head].map(|side| pair.effective(change, side));
-            let all = [0, 1].map(|at| sides[at].modified.clone());
-            let known = [doing, edges].into_iter().find(|known| {
-                let mut sites = known.iter();
-                sites.any(|sites| !sites.is_empty())
-            });
-            let sites = known.unwrap_or(all);
+            let edges = || runner::Side::BOTH.map(|side| pair.effective(change, side));
+            let all = || [0, 1].map(|at| sides[at].modified.clone());
+            let is_known = |known: &[Vec<Site>; 2]| known.iter().any(|sites| !sites.is_empty());
+            let known = Some(doing).filter(is_known);
+            let known = known.or_else(|| Some(edges()).filter(is_known));
+            let sites = known.unwrap_or_else(all);
             let blocks = [0, 1].map(|at| by_block(&starts[at], &sites[at]));
             parts.extend(parts_of(change.id.0, shown, &blocks, &lines));
         }

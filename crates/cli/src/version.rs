@@ -5,7 +5,9 @@ use crate::failure::Failure;
 use changeling_analysis::Graphs;
 use changeling_build::{BY_NAME, BuildError, BuildOptions, Built, Exports, Source, build};
 use changeling_instrument::{InstrumentError, Probe, instrument};
-use changeling_program::{Function, FunctionId, Linkage, Program, ReadError, read};
+use changeling_program::{
+    Function, FunctionId, GlobalId, Linkage, Place, Program, ReadError, read,
+};
 use changeling_trace::sites::{self, SiteTable};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -57,23 +59,42 @@ impl Version {
     }
 }
 
-/// The program of a version, with what its binary shows to others.
+/// The program of a version, with what of it others use.
 pub fn read_program(built: &Built) -> Result<Program, ReadError> {
     let mut program = read(&built.bitcode)?;
     let exports = built.exports();
-    let starts = Graphs::starts(&program);
     let by_name = |function: &Function| BY_NAME.contains(&function.symbol.as_str());
     let asks_by_name = program.functions.iter().any(by_name);
-    let is_exported = |id: &FunctionId| {
-        let function = program.function(*id);
-        let named = match &exports {
-            Exports::All => true,
-            Exports::Named(names) => names.contains(&function.symbol),
-            Exports::ByName => asks_by_name,
-        };
-        named && function.linkage != Linkage::Internal && !starts.contains(id)
+    let is_own = |place: Place| {
+        let file = program.file(place.file);
+        Built::source_name(&file.directory, &file.name).is_some()
     };
-    program.exported = program.definitions().filter(is_exported).collect();
+    let is_used = |symbol: &String, linkage: Linkage, place: Option<Place>| {
+        // A library's own has its equal here if that is in a header of the library.
+        let counts = linkage == Linkage::External || place.is_none_or(is_own);
+        let used = match &exports {
+            Exports::All => true,
+            Exports::ByName => asks_by_name,
+            Exports::Named(names) => {
+                names.wanted.contains(symbol) || counts && names.replaced.contains(symbol)
+            }
+        };
+        used && linkage != Linkage::Internal
+    };
+    let starts = Graphs::starts(&program);
+    let functions = program.definitions().filter(|id| {
+        let function = program.function(*id);
+        is_used(&function.symbol, function.linkage, function.place) && !starts.contains(id)
+    });
+    let functions: Vec<FunctionId> = functions.collect();
+    let globals = program.globals.iter().enumerate();
+    // What the compiler makes for classes stands nowhere.
+    let globals = globals.filter(|(_, global)| {
+        let defined = global.initialiser.is_some() && global.place.is_some();
+        defined && is_used(&global.symbol, global.linkage, global.place)
+    });
+    let variables = globals.map(|(index, _)| GlobalId::new(index)).collect();
+    (program.exported, program.exported_variables) = (functions, variables);
     Ok(program)
 }
 

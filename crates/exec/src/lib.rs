@@ -3,6 +3,8 @@
 //! [`Plain`] runs a native binary, [`Traced`] one that was built for tracing. Both live in a *cage*: namespaces, a
 //! read-only view of the file system, a working directory in memory, no network, fixed time and randomness. What the
 //! kernel offers of this is told by [`capabilities`]. `docs/sandbox.md` describes the whole.
+//!
+//! Absent on purpose: a second version, what a trace means, and which input comes next. One run of one program is told as it was.
 
 mod binary;
 mod cage;

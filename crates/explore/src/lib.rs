@@ -5,6 +5,8 @@
 //! decisions ([`merge`]), all sequences one decision tree ([`tree`]), and the
 //! sides not taken wait in the [`frontier`]. When nothing waits any more and no
 //! [`gap`] was left on the way, the versions are equivalent up to the bound.
+//!
+//! Absent on purpose: building, reading bitcode, and how results are shown. Files and processes are met through a runner only.
 
 pub mod budget;
 pub mod difference;

@@ -3,6 +3,8 @@
 //! [`instrument`] links the library models into the program's prepared bitcode,
 //! adds code that keeps labels beside values, and links the result with the
 //! runtime. See `docs/architecture.md` for the ideas.
+//!
+//! Absent on purpose: the other version, and what the search wants to know; operands whose values are to be told come as a list.
 
 mod accesses;
 mod backtraces;

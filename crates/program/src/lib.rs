@@ -3,6 +3,8 @@
 //!
 //! Everything here is owned data with numbers instead of pointers: it can be
 //! compared, saved and sent between threads. Only [`read`] knows LLVM.
+//!
+//! Absent on purpose: everything that has to be worked out, such as graphs, and how a version was built.
 
 mod builder;
 mod identity;

@@ -31,6 +31,9 @@ pub struct Program {
     /// Functions that code outside of the program can call by their names: what is linked tells, not the code.
     #[serde(default)]
     pub exported: Vec<FunctionId>,
+    /// Variables that code outside of the program can use by their names.
+    #[serde(default)]
+    pub exported_variables: Vec<GlobalId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,6 +3,8 @@
 //!
 //! Everything that comes from a program under test is hostile: it passes
 //! through [`escape`] on its way into any of the formats.
+//!
+//! Absent on purpose: the search itself. Its results come as data of this crate's own, so that a saved run can be shown again.
 
 pub mod accepted;
 pub mod case;

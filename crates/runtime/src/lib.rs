@@ -7,6 +7,8 @@
 //! It shares a process with a program that may do anything, and is linked into
 //! Rust programs too, so it uses no standard library and exports nothing but
 //! `__chg_*` names.
+//!
+//! Absent on purpose: solving, deciding what is worth a question, and memory from the program's own allocator.
 #![cfg_attr(feature = "embedded", no_std)]
 #![allow(clippy::deref_addrof)] // a raw reference is the way to name a mutable static
 #![allow(clippy::missing_safety_doc)] // every entry point is called by generated code only

@@ -4,6 +4,8 @@
 //! for an input that satisfies a prefix of a path and one more condition, close
 //! to the input that the path came from; [`Solver`] answers it through a chain
 //! of layers. See `docs/solver.md`.
+//!
+//! Absent on purpose: programs, sites and versions. A question is nothing but expressions; who asks and why is not told.
 
 mod arena;
 mod assignment;

@@ -4,6 +4,8 @@
 //! mapping and the parent reads them in place, so everything here is `repr(C)`
 //! and free of pointers. This crate is the single definition of the format;
 //! bump [`layout::VERSION`] whenever a field moves or a number changes meaning.
+//!
+//! Absent on purpose: code that runs programs or reads what they left, and everything that a number means for a search.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 pub mod event;

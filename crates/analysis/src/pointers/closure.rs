@@ -8,6 +8,13 @@ use super::NodeId;
 use super::constraints::{Generator, address_taken};
 use super::objects::{ObjectId, Origin};
 use super::solver::Arrival;
+use crate::names::known_variables;
+
+/// What code outside of the program knows.
+pub(super) struct Shared {
+    pub functions: BTreeSet<FunctionId>,
+    pub objects: HashSet<ObjectId>,
+}
 
 /// A copy between more pairs of places than this joins them all.
 const MANY_COPIES: usize = 64;
@@ -109,18 +116,22 @@ impl Generator<'_> {
         }
     }
 
-    /// Functions whose address code outside of the program can have: it was given it, or memory from which it can be come to, or
-    /// it lies in a variable of its own. It may call them whenever it runs.
-    pub(super) fn given_away(&self) -> BTreeSet<FunctionId> {
-        let mut work = self.gifts.clone();
-        for (index, global) in self.program.globals.iter().enumerate() {
-            let origin = Origin::Global(GlobalId::new(index));
-            if let (None, Some(object)) = (global.initialiser, self.objects.find(origin)) {
-                work.extend(self.objects.cells_of(object));
-            }
-        }
+    /// What code outside of the program can have the address of: it was given it, or memory from which it can be come to, or
+    /// it lies in a variable of its own, or one that it knows by name. It may call these functions and look at this memory whenever it runs.
+    pub(super) fn shared(&self) -> Shared {
+        let globals = self.program.globals.iter().enumerate();
+        let of_others = globals.filter(|(_, global)| global.initialiser.is_none());
+        let of_others = of_others.map(|(index, _)| GlobalId::new(index));
+        let globals = of_others.chain(known_variables(self.program));
+        let known = globals.map(Origin::Global).chain([Origin::Outside]);
+        let known = known.filter_map(|origin| self.objects.find(origin));
+        let known: Vec<ObjectId> = known.chain(self.lent.values().copied()).collect();
+        let cells = known
+            .iter()
+            .flat_map(|&object| self.objects.cells_of(object));
+        let mut work: Vec<NodeId> = self.gifts.iter().copied().chain(cells).collect();
         let mut functions = BTreeSet::new();
-        let mut seen = HashSet::new();
+        let mut seen: HashSet<ObjectId> = known.into_iter().collect();
         let mut alike = HashSet::new();
         while let Some(node) = work.pop() {
             if !alike.insert(self.solver.contents_of(node)) {
@@ -139,7 +150,10 @@ impl Generator<'_> {
                 }
             }
         }
-        functions
+        Shared {
+            functions,
+            objects: seen,
+        }
     }
 
     /// Cell by cell, keeping distances. Returns whether anything was new.

@@ -1,6 +1,6 @@
 //! From instructions to constraints.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use changeling_program::{
     Call, Callee, Constant, ConstantId, FunctionId, GlobalId, Instruction, Operation, Program,
@@ -106,6 +106,7 @@ pub fn generate(program: &Program, stop: &dyn Fn() -> bool) -> Option<Pointers> 
         callbacks: BTreeSet::new(),
         copies: Vec::new(),
         gifts: Vec::new(),
+        lent: HashMap::new(),
     };
     generator.addresses();
     generator.starts();
@@ -118,14 +119,14 @@ pub fn generate(program: &Program, stop: &dyn Fn() -> bool) -> Option<Pointers> 
     if stop() {
         return None;
     }
-    let given_away = generator.given_away();
+    let shared = generator.shared();
     Some(Pointers {
         layout: generator.layout,
         solver: generator.solver,
         objects: generator.objects,
         callees: generator.callees.into_iter().collect(),
         callbacks: generator.callbacks.into_iter().collect(),
-        given_away,
+        shared,
     })
 }
 
@@ -140,6 +141,8 @@ pub(super) struct Generator<'p> {
     pub(super) copies: Vec<(NodeId, NodeId)>,
     /// What external functions are given.
     pub(super) gifts: Vec<NodeId>,
+    /// Memory of libraries, by the function that returns it.
+    pub(super) lent: HashMap<FunctionId, ObjectId>,
 }
 
 impl Generator<'_> {
@@ -416,13 +419,14 @@ impl Generator<'_> {
             }
             return;
         }
-        if library::calls_back(symbol) {
+        if library::keeps(symbol) {
             let given = 0..instruction.operands.len();
             let given = given.filter_map(|n| argument(&self.layout, n));
             self.gifts.extend(given);
         }
         match library::pointers(symbol) {
             library::Pointers::Allocates => self.allocate(site),
+            library::Pointers::Lends => self.lend(site, callee),
             library::Pointers::ReturnsFirst => {
                 if symbol.contains("realloc") {
                     self.allocate(site);
@@ -446,6 +450,16 @@ impl Generator<'_> {
 
     fn allocate(&mut self, site: Site) {
         let object = self.objects.object(Origin::Heap(site), None, self.program);
+        let cell = self.cell(object, 0);
+        self.solver.add(self.layout.result(site), cell);
+    }
+
+    /// The first call stands for all of the function.
+    fn lend(&mut self, site: Site, callee: FunctionId) {
+        let (objects, program) = (&mut self.objects, self.program);
+        let lent = self.lent.entry(callee);
+        let made = || objects.object(Origin::Heap(site), None, program);
+        let object = *lent.or_insert_with(made);
         let cell = self.cell(object, 0);
         self.solver.add(self.layout.result(site), cell);
     }

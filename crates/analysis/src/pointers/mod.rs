@@ -14,6 +14,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use changeling_program::{FunctionId, Program, Site, Value};
 
+use closure::Shared;
 pub use constraints::address_taken;
 use constraints::{Layout, generate};
 use objects::Objects;
@@ -44,7 +45,7 @@ pub struct Pointers {
     objects: Objects,
     callees: Vec<(Site, FunctionId)>,
     callbacks: Vec<(Site, FunctionId)>,
-    given_away: BTreeSet<FunctionId>,
+    shared: Shared,
 }
 
 impl Pointers {
@@ -70,7 +71,13 @@ impl Pointers {
 
     /// Functions that code outside of the program may call at any time.
     pub fn given_away(&self) -> &BTreeSet<FunctionId> {
-        &self.given_away
+        &self.shared.functions
+    }
+
+    /// Whether code outside of the program may look at the memory at any time.
+    pub fn is_shared(&self, cell: Cell) -> bool {
+        let (object, _) = self.objects.place(self.solver.cell_of(NodeId(cell.0)));
+        self.shared.objects.contains(&object)
     }
 
     /// `None` for what is never a pointer.

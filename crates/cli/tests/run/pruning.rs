@@ -123,7 +123,7 @@ fn what_cannot_differ_is_given_up_in_cpp() {
 
 /// What code outside of the program calls: the loader, before `main` begins, and libraries that were given an address, in plain sight or in memory.
 /// Each is a suffix, what stands before `main`, what runs first in it, and what runs if the second byte is 7.
-const CALLED_FROM_OUTSIDE: [[&str; 4]; 9] = [
+const CALLED_FROM_OUTSIDE: [[&str; 4]; 10] = [
     [
         "c",
         "__attribute__((constructor)) static void first(void) { total = getenv(\"NUMBER\") ? 1 : NUMBER; }",
@@ -142,6 +142,16 @@ const CALLED_FROM_OUTSIDE: [[&str; 4]; 9] = [
         "static int order(const void *a, const void *b) { total = NUMBER; return *(const int *)a - *(const int *)b; }",
         "int numbers[2] = {in[0], 5};",
         "qsort(numbers, 2, sizeof *numbers, order);",
+    ],
+    // It decides something itself, and what comes of that is looked at when it has come back.
+    [
+        "c",
+        "static int order(const void *a, const void *b) {
+            if (*(const int *)a == 77) total = 1;
+            return *(const int *)a - *(const int *)b; }",
+        "int numbers[2] = {in[0], 5}; qsort(numbers, 2, sizeof *numbers, order);
+        if (total) return NUMBER;",
+        "",
     ],
     [
         "c",
@@ -191,35 +201,105 @@ const CALLED_FROM_OUTSIDE: [[&str; 4]; 9] = [
     ],
 ];
 
+/// A program that reads two bytes and goes on if the second one is 7.
+fn with_outside([before, first, then]: [&str; 3]) -> String {
+    format!(
+        "#define _GNU_SOURCE\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\nstatic int total;\n{before}\n\
+         int main(void) {{\nunsigned char in[2];\nif (fread(in, 1, 2, stdin) != 2) return 9;\n{first}\n\
+         if (in[1] > 200) puts(\"large\");\nelse if (in[1] == 7) {{ {then} printf(\"%d\\n\", total); }}\ntotal = 0;\nreturn 0; }}\n"
+    )
+}
+
+fn differ(suffix: &str, texts: [String; 2], seed: [u8; 2]) {
+    let room = Room::new();
+    room.write("seed", seed);
+    let [old, new] = ["old", "new"].map(|name| format!("{name}.{suffix}"));
+    for (name, text) in [&old, &new].into_iter().zip(&texts) {
+        room.write(name, text);
+    }
+    let said = room.changeling(&[
+        "run", &old, &new, "--jobs", "1", "--stdin", "2", "--seed", "seed", "--quiet",
+    ]);
+    let told = format!("{}{}{}", texts[0], said.stdout, said.stderr);
+    assert_eq!(said.code, Some(1), "{told}");
+}
+
 #[test]
 fn what_is_called_from_outside_is_not_given_up() {
-    let room = Room::new();
-    room.write("seed", [0, 0]);
-    for [suffix, before, first, then] in CALLED_FROM_OUTSIDE {
-        let text = format!(
-            "#define _GNU_SOURCE\n#include <stdio.h>\n#include <stdlib.h>\nstatic int total;\n{before}\n\
-             int main(void) {{\nunsigned char in[2];\nif (fread(in, 1, 2, stdin) != 2) return 9;\n{first}\n\
-             if (in[1] > 200) puts(\"large\");\nelse if (in[1] == 7) {{ {then} printf(\"%d\\n\", total); }}\nreturn 0; }}\n"
-        );
-        let versions = [("old", "3"), ("new", "4")].map(|(name, number)| {
-            let name = format!("{name}.{suffix}");
-            room.write(&name, text.replace(" NUMBER", &format!(" {number}")));
-            name
-        });
-        let said = room.changeling(&[
-            "run",
-            &versions[0],
-            &versions[1],
-            "--jobs",
-            "1",
-            "--stdin",
-            "2",
-            "--seed",
-            "seed",
-            "--quiet",
-        ]);
-        assert_eq!(said.code, Some(1), "{text}{}{}", said.stdout, said.stderr);
+    for [suffix, parts @ ..] in CALLED_FROM_OUTSIDE {
+        let text = with_outside(parts);
+        let texts = ["3", "4"].map(|number| text.replace(" NUMBER", &format!(" {number}")));
+        differ(suffix, texts, [0, 0]);
     }
+}
+
+/// What code outside of the program looks at by itself, because it was told of it before: through a function of the program, or in
+/// memory that it keeps the address of. What stands before `main`, what runs first in it, and what runs if the second byte is 7.
+const SEEN_FROM_OUTSIDE: [[&str; 3]; 4] = [
+    [
+        "static ssize_t put(void *cookie, const char *text, size_t size) {
+            (void)cookie; (void)text; if (total == 8) puts(\"eight\"); return (ssize_t)size; }",
+        "cookie_io_functions_t functions = {NULL, put, NULL, NULL};
+        FILE *file = fopencookie(NULL, \"w\", functions); setvbuf(file, NULL, _IONBF, 0);
+        total = in[0] * 2;",
+        "fputs(\"x\", file); return 1;",
+    ],
+    [
+        "static void last(void) { if (total == 8) puts(\"eight\"); }",
+        "atexit(last); total = in[0] * 2;",
+        "return 1;",
+    ],
+    [
+        "static char text[] = \"NUMBER=?\";",
+        "putenv(text); text[7] = in[0] * 2;",
+        "return *getenv(\"NUMBER\") == 8;",
+    ],
+    [
+        "static char text[] = \"a,b,c\";",
+        "strtok(text, \",\"); text[3] = in[0] * 2;",
+        "const char *part = strtok(NULL, \"\\010\"); return part ? strlen(part) : 0;",
+    ],
+];
+
+/// With `in[0] == 2`, which the search begins with, the change makes no difference.
+#[test]
+fn what_is_seen_from_outside_is_not_without_effect() {
+    for parts in SEEN_FROM_OUTSIDE {
+        let text = with_outside(parts);
+        let head = text.replace("in[0] * 2", "in[0] + 2");
+        differ("c", [text, head], [2, 0]);
+    }
+}
+
+/// Everything could see the function, and nothing knows its name.
+#[test]
+fn what_nobody_asks_for_is_not_called_from_outside() {
+    let room = Room::new();
+    let text = with_outside([
+        "int next(int value) { return value + 1; }",
+        "",
+        "total = next(in[0]);",
+    ]);
+    room.write("old.c", &text);
+    room.write("new.c", text.replace("value + 1", "(value | 256) - 255"));
+    room.write("seed", [2, 7]);
+    let said = room.changeling(&[
+        "run",
+        "old.c",
+        "new.c",
+        "--jobs",
+        "1",
+        "--stdin",
+        "2",
+        "--seed",
+        "seed",
+        "--flag=-rdynamic",
+    ]);
+    let results = room.results();
+    let told = format!("{}{}", said.stdout, said.stderr);
+    assert_eq!(results["verdict"], "equivalent", "{told}");
+    let rules = &results["stats"]["by_rule"];
+    assert!(given_up(&results, "never-changed") > 0, "{rules}");
 }
 
 /// In a destructor (also while a panic unwinds), behind a trait object, on the way that `?` takes, in a closure, before a panic, in what is computed once.

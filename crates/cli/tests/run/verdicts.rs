@@ -451,6 +451,28 @@ int main(void) {
     }
 }
 
+/// The same variable; but the library uses it only if it is known to others.
+#[test]
+fn who_can_see_a_variable_counts() {
+    let text = r#"#include <stdio.h>
+int getopt(int count, char *const *arguments, const char *known);
+static int opterr = 0;
+int main(void) {
+    int c = getchar();
+    char *arguments[] = {"p", "-z", 0};
+    if (c == 'x') return opterr;
+    if (c == 'g') printf("%d\n", getopt(2, arguments, "a"));
+    return 0;
+}
+"#;
+    Pair {
+        text,
+        change: ("static int opterr", "int opterr"),
+        streams: &["--stdin", "1"],
+    }
+    .differs();
+}
+
 /// The library's code for the class differs, and nothing but its table of virtual functions leads there.
 #[test]
 fn what_a_library_does_with_a_class_counts() {

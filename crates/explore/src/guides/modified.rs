@@ -1,9 +1,12 @@
 //! What of a change really does something, and where.
 
 use crate::runner::Side;
-use changeling_analysis::library;
+use changeling_analysis::names::{known_functions, known_variables};
 use changeling_changes::{Change, ChangeSet, Subject, referred};
-use changeling_program::{BlockId, Constant, Operation, Program, Site, Value};
+use changeling_program::{
+    BlockId, Constant, FunctionId, GlobalId, Operation, Program, Site, Value,
+};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Both programs and what changed between them.
 #[derive(Clone, Copy)]
@@ -30,7 +33,7 @@ impl Pair<'_> {
     /// Whether the changes are all there is, and every one is tied to instructions. One of what runs before
     /// `main`, or of contents that nothing refers to, is not; nor is one of contents that other variables lead to,
     /// because who follows their pointers does not name it. Nor is what was changed in assembler outside of functions,
-    /// or what only a library can call in place of its own.
+    /// or what code outside of the program knows by name in one version only.
     pub fn is_complete(&self) -> bool {
         let led_to = self.programs.map(referred);
         let mut changes = self.changes.changes.iter();
@@ -49,19 +52,34 @@ impl Pair<'_> {
         let [base, head] = self.programs.map(|program| &program.assembler);
         let mut unreferred = self.changes.unreferred.iter();
         tied && unreferred.all(Vec::is_empty)
-            && !self.replaces_library()
+            && self.is_known_alike()
             && self.changes.assumed.is_empty()
             && base == head
     }
 
-    /// Whether only one version has a function of its own that the library calls in place of its.
-    fn replaces_library(&self) -> bool {
-        let lone = [&self.changes.deleted, &self.changes.added];
-        let mut both = self.programs.iter().zip(lone);
-        both.any(|(program, lone)| {
-            let mut symbols = lone.iter().map(|id| &program.function(*id).symbol);
-            symbols.any(|symbol| library::replaces(symbol))
-        })
+    /// Whether what code outside of the program calls, and looks at, by name is the same in both versions. What a variable
+    /// starts with counts: nobody in the program needs to have read it.
+    fn is_known_alike(&self) -> bool {
+        let [base, head] = self.programs.map(known_functions);
+        let mut matched = self.changes.functions.iter();
+        let alike = matched.all(|pair| base.contains(&pair.base) == head.contains(&pair.head));
+        let lone = |known: &BTreeSet<FunctionId>, lone: &[FunctionId]| {
+            let mut lone = lone.iter();
+            lone.any(|id| known.contains(id))
+        };
+        let lone = lone(&base, &self.changes.deleted) || lone(&head, &self.changes.added);
+        let [base, head] = [0, 1].map(|at| {
+            let program = self.programs[at];
+            let known = known_variables(program).into_iter();
+            let named = known.map(|id| (program.global(id).symbol.as_str(), id));
+            named.collect::<BTreeMap<&str, GlobalId>>()
+        });
+        let mut variables = base.iter().zip(&head);
+        let same = base.len() == head.len()
+            && variables.all(|((symbol, &base), (other, &head))| {
+                symbol == other && self.changes.variables.are_same(base, head)
+            });
+        alike && !lone && same
     }
 
     /// What the other version has in place of a site of `side`.

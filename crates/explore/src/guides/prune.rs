@@ -177,7 +177,10 @@ impl Effects {
                     _ => false,
                 };
                 let instruction = program.instruction(*site);
-                !is_hidden(instruction, modified.contains(site), depends) || calls_out(facts, *site)
+                let stores = matches!(instruction.operation, Operation::Store(_));
+                !is_hidden(instruction, modified.contains(site), depends)
+                    || calls_out(facts, *site)
+                    || stores && facts.memory.is_shown(*site)
             })
             .collect();
         let affected: Vec<Site> = affected.iter().copied().collect();
