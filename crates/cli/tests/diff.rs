@@ -306,6 +306,9 @@ fn graphs_are_drawn() {
     assert_eq!(code, Some(0), "{error}");
     assert!(out.contains("change 1") && out.contains("meet"), "{out}");
 
+    let (code, _, error) = run(room, &["graph", "old.c", "total", "--cfg", "--out", ""]);
+    assert_eq!(code, Some(2), "{error}");
+    assert!(error.contains("--out"), "{error}");
     let (code, _, error) = run(room, &["graph", "old.c", "totl", "--cfg"]);
     assert_eq!(code, Some(2));
     assert!(error.contains("similar names: total"), "{error}");

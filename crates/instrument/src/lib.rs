@@ -10,6 +10,7 @@ mod accesses;
 mod backtraces;
 mod calls;
 mod coverage;
+mod early;
 mod error;
 mod frames;
 mod function;

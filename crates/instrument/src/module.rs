@@ -4,6 +4,7 @@
 use crate::backtraces;
 use crate::calls::{Callee, callee_of};
 use crate::coverage;
+use crate::early;
 use crate::error::InstrumentError;
 use crate::function::{Pass, Slots};
 use crate::group::{Generator, Group, Labels};
@@ -170,7 +171,7 @@ fn link_models<'ctx>(
         library = Some(part);
     }
     redirect::to_models(ir, &models.functions);
-    models.unseen = library::unseen(ir);
+    models.unseen = library::unseen(ir) | early::unseen(ir);
     if let Some(library) = library {
         link(program, library)?;
     }

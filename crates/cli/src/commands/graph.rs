@@ -13,6 +13,7 @@ use changeling_build::Source;
 use changeling_changes::{ChangeSequences, Version};
 use changeling_program::{Place, Program};
 use changeling_report::wording;
+use clap::builder::NonEmptyStringValueParser;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -36,7 +37,7 @@ pub struct Arguments {
     #[arg(long, requires = "csg")]
     older: bool,
     /// Write to NAME.dot and NAME.svg; with `-` the DOT text goes to standard output
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     out: Option<String>,
     #[command(flatten)]
     source: SourceOptions,

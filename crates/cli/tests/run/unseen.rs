@@ -97,3 +97,34 @@ fn input_past_the_tracer_is_no_proof() {
         assert_ne!(verdict, "equivalent", "{told}");
     }
 }
+
+/// Runs start at `main`: what was read before is not followed.
+#[test]
+fn input_that_is_read_before_main_is_no_proof() {
+    let cases = [
+        ("--stdin", "1", "big = getchar() == 'q';", false),
+        ("--env", "X=1", r#"big = *getenv("X") == 'q';"#, false),
+        (
+            "--stdin",
+            "1",
+            "int (*f)(void) = getchar; big = f() == 'q';",
+            false,
+        ),
+        ("--stdin", "1", "big = atoi(\"1\") == 2;", true),
+    ];
+    for (option, bound, statements, is_proof) in cases {
+        let room = Room::new();
+        let text = format!(
+            "#include <stdio.h>\n#include <stdlib.h>\nstatic int big;\n\
+            __attribute__((constructor)) static void early(void) {{ {statements} }}\n\
+            int main(void) {{\n    if (big)\n        return CODE;\n    return 0;\n}}\n"
+        );
+        room.write("old.c", text.replace("CODE", "2"));
+        room.write("new.c", text.replace("CODE", "3"));
+        let run = ["run", "old.c", "new.c", "--jobs", "1", "--time", "60s"];
+        let said = room.changeling(&[&run[..], &[option, bound]].concat());
+        let verdict = room.results()["verdict"].as_str().unwrap().to_owned();
+        let told = format!("{statements}: {}{}", said.stdout, said.stderr);
+        assert_eq!(verdict == "equivalent", is_proof, "{told}");
+    }
+}

@@ -2,6 +2,7 @@
 //! traced native program would. With them the search is tested without a
 //! compiler, on inputs that can be enumerated.
 
+mod barred;
 mod machine;
 mod oracles;
 mod properties;

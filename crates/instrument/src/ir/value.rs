@@ -54,6 +54,11 @@ impl Value {
         unsafe { !LLVMIsAFunction(self.0).is_null() }
     }
 
+    /// A function, a variable, or what is made from these.
+    pub fn is_constant(self) -> bool {
+        unsafe { !LLVMIsAConstant(self.0).is_null() }
+    }
+
     pub fn is_inline_asm(self) -> bool {
         unsafe { !LLVMIsAInlineAsm(self.0).is_null() }
     }
