@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// In groups of more functions of one form no pairs are looked for.
 const LARGEST_GROUP: usize = 64;
+/// Functions that have more in common are most likely the same.
+const SIMILAR: f64 = 0.5;
 
 /// What base calls a type, and what head does.
 #[derive(Default)]
@@ -19,6 +21,12 @@ pub struct Alone {
     /// The name as the source has it.
     pub shown: String,
     pub signature: u64,
+}
+
+impl Alone {
+    fn is_entry(&self) -> bool {
+        self.shown.rsplit("::").next() == Some("main")
+    }
 }
 
 impl Renaming {
@@ -44,7 +52,12 @@ impl Renaming {
             }
             for (l, old) in left {
                 for (r, new) in right {
-                    let weight = 1.0 + similarity(*l, *r);
+                    let similarity = similarity(*l, *r);
+                    // Every program has one, so the name says nothing.
+                    if base[*l].is_entry() && similarity < SIMILAR {
+                        continue;
+                    }
+                    let weight = 1.0 + similarity;
                     let pairs: BTreeSet<(&str, &str)> =
                         old.iter().copied().zip(new.iter().copied()).collect();
                     for pair in pairs {
@@ -344,11 +357,15 @@ mod tests {
     }
 
     fn find(base: &[Alone], head: &[Alone]) -> Vec<(String, String)> {
+        find_alike(base, head, 0.0)
+    }
+
+    fn find_alike(base: &[Alone], head: &[Alone], similarity: f64) -> Vec<(String, String)> {
         let known = [base, head].map(|all| {
             let names = all.iter().flat_map(|own| idents(&own.name));
             names.collect::<HashSet<&str>>()
         });
-        let found = Renaming::find([base, head], known.each_ref(), |_, _| 0.0);
+        let found = Renaming::find([base, head], known.each_ref(), |_, _| similarity);
         found.0.into_iter().collect()
     }
 
@@ -380,5 +397,14 @@ mod tests {
             alone("_ZN1B4fallEi", "B::fall(int)"),
         ];
         assert!(find(&base, &head).is_empty());
+    }
+
+    #[test]
+    fn a_main_of_the_same_name_is_not_enough() {
+        let base = [alone("old::main", "old::main")];
+        let head = [alone("new::main", "new::main")];
+        assert!(find_alike(&base, &head, 0.2).is_empty());
+        let renamed = [("old".to_owned(), "new".to_owned())];
+        assert_eq!(find_alike(&base, &head, 0.9), renamed);
     }
 }
