@@ -1,7 +1,7 @@
-//! Programs without the part of Rust's standard library that prints backtraces.
+//! Programs without the part of Rust's standard library that prints backtraces, where they still have it.
 //!
-//! It reads the program's own debug information and is in every Rust program, two thirds of a small
-//! one, with most of its pointers. It takes nothing from the input and calls nothing but itself and what it is given, so for
+//! Prepared bitcode is without most of it already, if the library is one whose names are known. It reads the
+//! program's own debug information and would be two thirds of a small program, with most of its pointers. It takes nothing from the input and calls nothing but itself and what it is given, so for
 //! everything that asks how a program handles its input it is as good as any function without a body.
 
 use std::collections::HashSet;

@@ -9,6 +9,7 @@ use crate::cache::Work;
 use crate::choices;
 use crate::error::BuildError;
 use crate::process::run;
+use crate::rust;
 use crate::tools::{ARCHITECTURE, Tool};
 use crate::version::{BuildOptions, Language};
 use inkwell::attributes::{Attribute, AttributeLoc};
@@ -22,7 +23,7 @@ use inkwell::{GlobalVisibility, OptimizationLevel};
 use std::path::{Path, PathBuf};
 
 /// Part of cache keys: changes whenever prepared bitcode would look different.
-pub const PREPARATION: &str = "3";
+pub const PREPARATION: &str = "4";
 
 /// The prepared program in an entry of the cache.
 pub const BITCODE: &str = "program.bc";
@@ -122,6 +123,7 @@ fn prepare_linked(
     let languages = languages_of(&module);
     keep_bodies(&module);
     allow_passes(&module);
+    rust::drop_backtraces(&module);
     let machine = target_machine().map_err(broken)?;
     choices::make_plain(&module, &machine).map_err(broken)?;
     let passes = if by_line { PASSES_BY_LINE } else { PASSES };

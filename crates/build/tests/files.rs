@@ -301,6 +301,29 @@ fn a_rust_file_is_a_program() {
     assert_alike(&built, &room, &["9", "x", "300"]);
 }
 
+/// What prints backtraces is most of a small program.
+#[test]
+fn what_prints_backtraces_in_rust_is_left_out() {
+    let room = Room::new();
+    let start =
+        "fn main() { let mut s = String::new(); std::io::stdin().read_line(&mut s).unwrap(); ";
+    let print = "println!(\"{}\", s.as_bytes()[1]); }\n";
+    let own = "if s == \"b\" { println!(\"{}\", std::backtrace::Backtrace::force_capture()); } ";
+    for (program, replaced) in [
+        (format!("{start}{print}"), 1),
+        (format!("{start}{own}{print}"), 2),
+    ] {
+        room.write("p.rs", program.as_str());
+        let built = room.build(&room.files(&["p.rs"])).unwrap();
+        assert_alike(&built, &room, &["ab", "", "a"]);
+        let text = disassemble(&built);
+        let empty =
+            |line: &&str| line.starts_with("define") && line.contains("@changeling_backtrace");
+        assert_eq!(text.lines().filter(empty).count(), replaced, "{program}");
+        assert!(!text.contains("5gimli4read"), "{program}");
+    }
+}
+
 #[test]
 fn bitcode_is_a_program() {
     let room = Room::new();

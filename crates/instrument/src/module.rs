@@ -86,6 +86,7 @@ pub fn transform(
     let apart: HashSet<Value> = model_functions.into_iter().collect();
     let table = numbering.table(&functions, &apart);
     let unlabelled = backtraces::functions(&functions);
+    backtraces::account(ir, &functions);
     coverage::mark_blocks(ir, &functions, &apart, &unlabelled, &numbering);
     let passages: HashSet<Value> = rust::mark_passages(ir, &functions).into_iter().collect();
     limit_inlining(ir, &functions, |function| {

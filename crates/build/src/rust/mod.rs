@@ -5,11 +5,13 @@
 //! panicking are the same) but for the optimisation: all crates, with the standard
 //! library, come as one module that LLVM has not yet worked on.
 
+mod backtraces;
 mod file;
 mod harness;
 mod layout;
 mod package;
 
+pub use backtraces::drop_backtraces;
 pub use file::build_file;
 pub use layout::{Layout, seal};
 pub use package::{Shared, add_harness, build_in, build_package, library, library_in};
