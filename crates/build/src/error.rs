@@ -16,6 +16,8 @@ pub enum BuildError {
     },
     #[error("the name of {} is not UTF-8", .0.display())]
     NotUnicode(PathBuf),
+    #[error("the name {:?} has a line break in it", .0)]
+    LineBreak(PathBuf),
     #[error("{} is not a program: {reason}", path.display())]
     NotAProgram { path: PathBuf, reason: String },
     #[error("the program has neither `main` nor `LLVMFuzzerTestOneInput`")]
@@ -31,7 +33,7 @@ pub enum BuildError {
         repo: PathBuf,
         revision: String,
         near: Vec<String>,
-        shallow: bool,
+        history: History,
     },
     #[error("{} is not in a git repository", .0.display())]
     NotARepository(PathBuf),
@@ -102,13 +104,23 @@ pub enum BuildError {
     Harness { file: PathBuf, reason: String },
 }
 
+/// How much of its past a repository holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum History {
+    Whole,
+    Shallow,
+    /// No commit yet.
+    Empty,
+}
+
 impl BuildError {
     /// The exit code of the command line; `docs/exit-codes.md` lists them all.
     pub fn code(&self) -> u8 {
         match self {
-            BuildError::NotFound(_) | BuildError::Unreadable { .. } | BuildError::NotUnicode(_) => {
-                10
-            }
+            BuildError::NotFound(_)
+            | BuildError::Unreadable { .. }
+            | BuildError::NotUnicode(_)
+            | BuildError::LineBreak(_) => 10,
             BuildError::NotAProgram { .. } => 11,
             BuildError::NoEntry { .. } => 12,
             BuildError::Compile { .. } => 13,
@@ -173,7 +185,7 @@ impl BuildError {
         match self {
             BuildError::NotFound(_) => "check the path; it is taken from the current directory".into(),
             BuildError::Unreadable { .. } => "check its permissions".into(),
-            BuildError::NotUnicode(_) => "rename it, or copy it to another place".into(),
+            BuildError::NotUnicode(_) | BuildError::LineBreak(_) => "rename it, or copy it to another place".into(),
             BuildError::NotAProgram { .. } => {
                 "give C or C++ files, one Rust file, a directory, a git revision, a cargo package, bitcode, or an executable built with `changeling cc`".into()
             }
@@ -189,7 +201,7 @@ impl BuildError {
             BuildError::Architecture { .. } => {
                 format!("build it for {} (no -m32, no cross compiler)", crate::tools::ARCHITECTURE)
             }
-            BuildError::UnknownRevision { near, shallow, .. } => unknown_revision_help(near, *shallow),
+            BuildError::UnknownRevision { near, history, .. } => unknown_revision_help(near, *history),
             BuildError::NotARepository(_) => "go into the repository, or name files or directories instead of revisions".into(),
             BuildError::Submodules { paths, .. } => format!(
                 "a revision is read without its submodules ({}); check it out with them in a directory and give that directory",
@@ -254,6 +266,7 @@ impl BuildError {
         let place = match &mut self {
             BuildError::NotFound(path)
             | BuildError::NotUnicode(path)
+            | BuildError::LineBreak(path)
             | BuildError::NoBuildCommand(path)
             | BuildError::Unreadable { path, .. }
             | BuildError::NotAProgram { path, .. }
@@ -357,13 +370,18 @@ fn cargo_help(output: &str) -> Option<&'static str> {
 /// Said of a dependency given by its path.
 pub(crate) const NO_DEPENDENCY: &str = "depends on a directory that is not there";
 
-fn unknown_revision_help(near: &[String], shallow: bool) -> String {
+fn unknown_revision_help(near: &[String], history: History) -> String {
+    if history == History::Empty {
+        return "nothing is committed in this repository yet; commit a version first, or name \
+                files or directories instead of revisions"
+            .into();
+    }
     let mut help = if near.is_empty() {
         "list the names with `git branch -a` and `git tag`".to_string()
     } else {
         format!("near names: {}", near.join(", "))
     };
-    if shallow {
+    if history == History::Shallow {
         help += "; this is a shallow clone: `git fetch --unshallow` gets the older history";
     }
     help

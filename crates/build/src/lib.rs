@@ -49,6 +49,11 @@ pub fn build(source: &Source, options: &BuildOptions) -> Result<Built, BuildErro
     if let Some(path) = source.paths().iter().find(|path| path.to_str().is_none()) {
         return Err(BuildError::NotUnicode(path.clone()));
     }
+    // Compilers tell by lines which files they read.
+    let broken = |path: &&PathBuf| path.to_string_lossy().contains(['\n', '\r']);
+    if let Some(path) = source.paths().iter().find(broken) {
+        return Err(BuildError::LineBreak(path.clone()));
+    }
     let mut files = source.paths().iter().chain(&options.harness);
     files.try_for_each(|path| inspect::check_file(path))?;
     let cache = cache::Cache::open(&options.cache)?;

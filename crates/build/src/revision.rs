@@ -5,7 +5,7 @@ use crate::cache::Cache;
 use crate::command::{Plan, plan};
 use crate::digest::Key;
 use crate::directory::{Tree, tree_request};
-use crate::error::{BuildError, READ};
+use crate::error::{BuildError, History, READ};
 use crate::process::{Finished, run};
 use crate::rust::{Layout, Shared, add_harness, build_in, library_in, seal};
 use crate::tools::Tool;
@@ -150,11 +150,7 @@ impl Repository {
         if finished.succeeded() && !revision.is_empty() {
             return Ok(finished.stdout_text().trim().to_string());
         }
-        let shallow = self
-            .git(&["rev-parse", "--is-shallow-repository"])?
-            .stdout_text()
-            .trim()
-            == "true";
+        let history = self.history()?;
         let names = self
             .git(&["for-each-ref", "--format=%(refname:short)"])?
             .stdout_text();
@@ -162,7 +158,20 @@ impl Repository {
             repo: self.path.clone(),
             revision: revision.to_string(),
             near: near_names(revision, names.lines()),
-            shallow,
+            history,
+        })
+    }
+
+    fn history(&self) -> Result<History, BuildError> {
+        let all = self.git(&["rev-list", "--all", "--max-count=1"])?;
+        if all.stdout_text().trim().is_empty() {
+            return Ok(History::Empty);
+        }
+        let shallow = self.git(&["rev-parse", "--is-shallow-repository"])?;
+        Ok(if shallow.stdout_text().trim() == "true" {
+            History::Shallow
+        } else {
+            History::Whole
         })
     }
 

@@ -233,6 +233,15 @@ fn names_that_are_not_unicode() {
 }
 
 #[test]
+fn names_with_a_line_break() {
+    let room = Room::new();
+    room.write("two\nlines.c", "int main(void) { return 0; }\n");
+    let error = room.build(&room.files(&["two\nlines.c"])).unwrap_err();
+    assert_eq!(error.code(), 10);
+    assert!(error.to_string().contains(r"two\nlines.c"), "{error}");
+}
+
+#[test]
 fn broken_compilation_databases() {
     let room = Room::new();
     for (text, reason) in [

@@ -117,6 +117,17 @@ fn a_directory_inside_a_repository() {
 }
 
 #[test]
+fn a_repository_without_commits_has_no_revisions() {
+    let room = Room::new();
+    let repo = room.path().join("r");
+    std::fs::create_dir(&repo).unwrap();
+    git(&repo, &["init", "-q"]);
+    let error = room.build(&revision(&repo, "HEAD")).unwrap_err();
+    assert_eq!(error.code(), 16);
+    assert!(error.help().contains("committed"), "{}", error.help());
+}
+
+#[test]
 fn unknown_revisions_are_answered_with_near_names() {
     let room = Room::new();
     let repo = repository(&room);
