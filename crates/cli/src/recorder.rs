@@ -13,7 +13,7 @@ use crate::store::Store;
 use crate::version::{Version, absolute};
 use changeling_explore::Side;
 use changeling_explore::budget::Cancel;
-use changeling_explore::group::Spot;
+use changeling_explore::group::{KEPT_APART, Spot};
 use changeling_explore::outcome::{Difference, Listener, Outcome, Progress, Verdict};
 use changeling_explore::sequences::Exercised;
 use changeling_explore::tree::RunId;
@@ -224,8 +224,15 @@ impl Recorder {
         let (explained, others): (Vec<_>, Vec<_>) = found.iter().partition(is_explained);
         for difference in others.into_iter().chain(explained) {
             let described = self.described(difference);
+            let apart = |known: &Difference| {
+                let shown = shown.iter();
+                let shown = shown.filter(|(other, _)| known.group.explains(&other.group));
+                shown.count()
+            };
             let twin = shown.iter().position(|(known, other)| {
-                (is_same(other, &described) || known.group.explains(&difference.group))
+                let explains = known.group.explains(&difference.group)
+                    && (known.looks_like(difference) || apart(known) >= KEPT_APART);
+                (is_same(other, &described) || explains)
                     && self.is_accepted(other) == self.is_accepted(&described)
             });
             let Some(at) = twin else {

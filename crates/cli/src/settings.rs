@@ -162,6 +162,13 @@ impl Settings {
             ));
         }
         let usual_jobs = std::thread::available_parallelism().map_or(1, usize::from);
+        let sanitize = sanitizers(options.sanitize.as_deref())?;
+        let guide = guides(options.guide.as_deref())?;
+        // Sanitizers tell of more than what the versions do, such as reads whose results nobody uses.
+        let guide = match sanitize {
+            true => guide.unpruned(),
+            false => guide,
+        };
         let mut settings = Settings {
             input,
             source,
@@ -171,8 +178,8 @@ impl Settings {
             random_seed: options.random_seed.unwrap_or(0),
             run_time: run_time.transpose()?.unwrap_or(USUAL_RUN_TIME),
             run_memory: run_memory.unwrap_or(USUAL_RUN_MEMORY),
-            sanitize: sanitizers(options.sanitize.as_deref())?,
-            guide: guides(options.guide.as_deref())?,
+            sanitize,
+            guide,
             normalise: rules,
             solver: solver(options.solver.as_deref(), options.record_queries)?,
             out: options.out.unwrap_or_else(|| config::USUAL_OUT.into()),

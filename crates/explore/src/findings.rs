@@ -4,7 +4,7 @@ use crate::Observation;
 use crate::difference::Kind;
 use crate::frontier::Bucket;
 use crate::gap::Gap;
-use crate::group::{GroupKey, Spot};
+use crate::group::{GroupKey, KEPT_APART, Spot, wording};
 use crate::outcome::{Difference, Suspicion, Violation};
 use crate::reduce::size;
 use crate::runner::Side;
@@ -12,7 +12,7 @@ use crate::state::State;
 use crate::tree::RunId;
 use crate::witness::Testimony;
 use changeling_trace::input::Input;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 #[derive(Default)]
 pub(crate) struct Findings {
@@ -22,6 +22,8 @@ pub(crate) struct Findings {
     pub unstable: Vec<Suspicion>,
     pub violations: Vec<Violation>,
     groups: HashMap<(GroupKey, Class), usize>,
+    /// What differences of a group look like, and how many groups were kept apart from it for looking otherwise.
+    wordings: HashMap<(Class, usize), (HashSet<u64>, usize)>,
     /// The last number given out in each class: those of cases have no holes.
     last_ids: [u32; 2],
 }
@@ -67,13 +69,28 @@ impl Findings {
         }
     }
 
-    /// The place of a group, or of one that explains it.
-    fn known(&mut self, class: Class, group: &GroupKey) -> Option<usize> {
-        let exactly = self.groups.get(&(group.clone(), class)).copied();
-        exactly.or_else(|| {
-            let mut known = self.list(class).iter();
-            known.position(|known| known.group.explains(group))
-        })
+    /// The place of a group, or of one that explains it. Something else that was entered may have done what looks
+    /// like nothing that the group is known for.
+    fn known(&mut self, class: Class, group: &GroupKey, looks: u64) -> Option<usize> {
+        if let Some(&at) = self.groups.get(&(group.clone(), class)) {
+            let (wordings, _) = self.wordings.entry((class, at)).or_default();
+            wordings.insert(looks);
+            return Some(at);
+        }
+        let known = self.list(class).iter().enumerate();
+        let explains = known.filter(|(_, known)| known.group.explains(group));
+        let explains: Vec<usize> = explains.map(|(at, _)| at).collect();
+        let alike = explains.iter().find(|at| {
+            let known = self.wordings.get(&(class, **at));
+            known.is_some_and(|(wordings, _)| wordings.contains(&looks))
+        });
+        if let Some(&at) = alike {
+            return Some(at);
+        }
+        let first = *explains.first()?;
+        let (_, apart) = self.wordings.entry((class, first)).or_default();
+        *apart += 1;
+        (*apart > KEPT_APART).then_some(first)
     }
 
     pub fn violation(&mut self, violation: Violation) {
@@ -197,7 +214,8 @@ impl State {
         if class == Class::Behaviour {
             self.count_difference(run, origin, seconds);
         }
-        let known = self.findings.known(class, &group);
+        let looks = wording(&seen);
+        let known = self.findings.known(class, &group, looks);
         if let Some(at) = known {
             let difference = &mut self.findings.list(class)[at];
             difference.group_size += 1;
@@ -230,6 +248,8 @@ impl State {
         list.push(difference);
         let at = list.len() - 1;
         self.findings.groups.insert((group, class), at);
+        let (wordings, _) = self.findings.wordings.entry((class, at)).or_default();
+        wordings.insert(looks);
         Recorded::First { class, at }
     }
 

@@ -1,9 +1,12 @@
 //! Which differences a user would call the same.
 
+use crate::Observation;
 use crate::difference::Kind;
 use crate::runner::Side;
 use changeling_trace::sites::SiteTable;
 use serde::{Deserialize, Serialize};
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
 
 /// Differences with the same key are one group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -30,6 +33,46 @@ impl GroupKey {
                 .iter()
                 .all(|change| other.changes.contains(change))
     }
+}
+
+/// What a group explains but looks otherwise is shown by itself, so many times.
+pub const KEPT_APART: usize = 3;
+
+/// What a difference looks like to a reader: the first line in which the versions differ, of each, whatever
+/// the numbers in it are.
+pub fn wording(seen: &[Observation; 2]) -> u64 {
+    let [base, head] = seen;
+    let texts = [(&base.stdout, &head.stdout), (&base.stderr, &head.stderr)];
+    let mut hasher = DefaultHasher::new();
+    if let Some((base, head)) = texts.into_iter().find(|(base, head)| base != head) {
+        let lines = |text: &Vec<u8>| -> Vec<Vec<u8>> {
+            text.split(|byte| *byte == b'\n')
+                .map(<[u8]>::to_vec)
+                .collect()
+        };
+        let (base, head) = (lines(base), lines(head));
+        let same = base.iter().zip(&head);
+        let same = same.take_while(|(base, head)| base == head).count();
+        for lines in [base, head] {
+            lines
+                .get(same)
+                .map(|line| without_numbers(line))
+                .hash(&mut hasher);
+        }
+    }
+    hasher.finish()
+}
+
+fn without_numbers(line: &[u8]) -> Vec<u8> {
+    let mut short = Vec::new();
+    for byte in line {
+        match byte.is_ascii_digit() {
+            true if short.last() == Some(&b'#') => {}
+            true => short.push(b'#'),
+            false => short.push(*byte),
+        }
+    }
+    short
 }
 
 /// A place in the source of one version. All empty: the version's path ends

@@ -37,10 +37,12 @@ pub struct Familiar {
     steps: FxHashMap<(Option<Turn>, Turn), u32>,
     /// Took a side of a branch that only one version has there.
     parted: FxHashMap<SideOfBranch, u32>,
-    /// Took a side when the guide had the same still to do.
-    acted: FxHashMap<(u64, SideOfBranch), u32>,
+    /// Took a side when the guide had the same still to do,
+    acted: FxHashMap<(u64, Test), u32>,
+    /// and had last read the same byte of those that stand for themselves: an amount behind `d` is not one behind `o`.
+    spoken: FxHashMap<(u64, u64, Test), u32>,
     /// Could not take it then, right after another side.
-    barred: FxHashMap<(u64, Option<Turn>, SideOfBranch), u32>,
+    barred: FxHashMap<(u64, Option<Turn>, Test), u32>,
     /// Was mended to take it then, by a byte that was put in or another one.
     mended: FxHashMap<(u64, How, Test), u32>,
     /// Was edited in some way where others like it were.
@@ -162,19 +164,21 @@ impl State {
         let Some(decision) = self.tree.decision(node) else {
             return 0;
         };
-        // Another length does nothing by itself.
-        if self.only_resizes(node, way) {
-            return 0;
-        }
         let state = self.guide.likeness(decision.contexts);
         let before = self.turn_before(node);
         let familiar = &self.familiar;
-        let times = self.turns(node, way).map(|((side, _), _)| {
-            let acted = familiar.acted.get(&(state, side));
-            let barred = familiar.barred.get(&(state, before, side));
-            roughly(acted).max(roughly(barred))
+        let resizes = self.only_resizes(node, way);
+        let word = self.tree.word(node);
+        let times = self.turns(node, way).map(|(test, _)| {
+            let test = done_by(test, resizes);
+            let acted = roughly(familiar.acted.get(&(state, test)));
+            let spoken = roughly(familiar.spoken.get(&(state, word, test)));
+            let barred = familiar.barred.get(&(state, before, test));
+            (acted + spoken).div_ceil(2).max(roughly(barred))
         });
-        times.min().unwrap_or(0)
+        let times = times.min().unwrap_or(0);
+        // Another length does nothing by itself.
+        if resizes { times / 2 } else { times }
     }
 
     /// A way was taken for the first time. Whether the like was never done before.
@@ -194,15 +198,19 @@ impl State {
         let turns: Vec<Turn> = self.turns(node, way).collect();
         let contexts = self.tree.decision(node).map(|decision| decision.contexts);
         let state = self.guide.likeness(contexts.unwrap_or_default());
+        let resizes = self.only_resizes(node, way);
+        let word = self.tree.word(node);
         let familiar = &mut self.familiar;
         let mut is_new = false;
         for turn in turns {
             is_new |= !familiar.turns.contains_key(&turn);
-            let side = turn.0.0;
-            *match taken {
-                true => familiar.acted.entry((state, side)).or_default(),
-                false => familiar.barred.entry((state, before, side)).or_default(),
-            } += 1;
+            let test = done_by(turn.0, resizes);
+            if taken {
+                *familiar.acted.entry((state, test)).or_default() += 1;
+                *familiar.spoken.entry((state, word, test)).or_default() += 1;
+            } else {
+                *familiar.barred.entry((state, before, test)).or_default() += 1;
+            }
             *familiar.taken.entry((context, turn.0)).or_default() += 1;
             *familiar.turns.entry(turn).or_default() += 1;
             *familiar.steps.entry((before, turn)).or_default() += 1;
@@ -255,6 +263,14 @@ impl State {
                 })
         })
     }
+}
+
+/// What taking a side does for a guide. In what belongs to a library the same branch may test anything, as
+/// each letter in `strchr("abc", letter)` does.
+fn done_by((side, shape): Test, resizes: bool) -> Test {
+    let (_, _, caller, _) = side;
+    let tells = caller != 0 && !resizes;
+    (side, if tells { shape } else { 0 })
 }
 
 /// Counts are rough, so that old tasks are not overtaken for ever.

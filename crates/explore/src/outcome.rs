@@ -4,7 +4,7 @@ use crate::Observation;
 use crate::budget::Stopped;
 use crate::difference::Kind;
 use crate::frontier::Bucket;
-use crate::group::GroupKey;
+use crate::group::{GroupKey, wording};
 use crate::guide::Rule;
 use crate::runner::{Branches, Side};
 use crate::sequences::{Differing, Exercised};
@@ -100,6 +100,11 @@ pub struct Difference {
 }
 
 impl Difference {
+    /// Whether a reader would take them for the same: numbers apart, the lines that differ first are the same.
+    pub fn looks_like(&self, other: &Difference) -> bool {
+        wording(&self.seen) == wording(&other.seen)
+    }
+
     pub fn kind(&self) -> &Kind {
         &self.group.kind
     }

@@ -42,6 +42,8 @@ struct Node {
     depth: u32,
     /// How far `run` came, and when that was judged.
     progress: (u64, Far),
+    /// The last byte before it that was found to be a certain one, as a number; 0 if none was.
+    word: u64,
     decision: Option<Box<Decision>>,
     ended: Option<Ended>,
 }
@@ -171,6 +173,7 @@ impl Tree {
             doubted: false,
             depth: 0,
             progress: (0, Far::NOWHERE),
+            word: 0,
             decision: None,
             ended: None,
         };
@@ -206,6 +209,11 @@ impl Tree {
     /// it went.
     pub fn difference_before(&self, node: NodeId) -> Option<(NodeId, u32)> {
         self.node(node).difference
+    }
+
+    /// Which byte, of all that stand for themselves, was seen last before a node.
+    pub fn word(&self, node: NodeId) -> u64 {
+        self.node(node).word
     }
 
     /// The decision before a node, and the way it went.
@@ -416,11 +424,11 @@ impl Tree {
                     steps.next();
                     self.decide(arena, sites, node, step)?;
                     inserted.decisions.push(node);
-                    inserted.inconsistent |= !self.make_room(node, &mut inserted.taken);
+                    inserted.inconsistent |= !self.make_room(arena, node, &mut inserted.taken);
                     self.way_of(node, step)
                 }
             };
-            node = self.follow(node, way, run, &mut inserted.taken);
+            node = self.follow(arena, node, way, run, &mut inserted.taken);
         }
         inserted.end = node;
         inserted.discarded = self.node(node).discarded;
@@ -449,7 +457,7 @@ impl Tree {
 
     /// Paths that ended at a node which now has a decision: they ended because a
     /// guard failed, or else the run that brought the decision contradicts them.
-    fn make_room(&mut self, node: NodeId, taken: &mut Vec<(NodeId, usize)>) -> bool {
+    fn make_room(&mut self, arena: &Arena, node: NodeId, taken: &mut Vec<(NodeId, usize)>) -> bool {
         let Some(ended) = self.nodes[node.0 as usize].ended else {
             return true;
         };
@@ -457,7 +465,7 @@ impl Tree {
         if !matches!(decision.kind, TestKind::Guard(_)) {
             return false;
         }
-        let child = self.follow(node, 0, ended.run, taken);
+        let child = self.follow(arena, node, 0, ended.run, taken);
         self.nodes[child.0 as usize].ended = self.nodes[node.0 as usize].ended.take();
         true
     }
@@ -541,6 +549,7 @@ impl Tree {
 
     fn follow(
         &mut self,
+        arena: &Arena,
         node: NodeId,
         way: usize,
         run: RunId,
@@ -564,6 +573,7 @@ impl Tree {
         let discarded = self.node(node).discarded || state == WayState::Discarded;
         let doubted = self.node(node).doubted || doubted;
         let depth = self.node(node).depth + 1;
+        let word = arena.certain_byte(held).unwrap_or(self.node(node).word);
         let child = NodeId(u32::try_from(self.nodes.len()).expect("fewer than 2^32 nodes"));
         self.nodes.push(Node {
             parent: node,
@@ -575,6 +585,7 @@ impl Tree {
             doubted,
             depth,
             progress: (0, Far::NOWHERE),
+            word,
             decision: None,
             ended: None,
         });

@@ -1,9 +1,13 @@
 //! What expressions look like, whichever bytes of the input they are about.
 
 use crate::arena::{Arena, Expr};
+use crate::variables::Var;
 use changeling_trace::Op;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
+
+/// An equality with a byte, which may have been made wider, and a constant.
+const CERTAIN: usize = 4;
 
 impl Arena {
     /// A number that is the same for expressions which differ only in the bytes of the input
@@ -29,5 +33,12 @@ impl Arena {
             work.extend(&operands[..arity]);
         }
         Some(hasher.finish())
+    }
+
+    /// If a condition says that a byte of the input is a certain one: a number for that, whichever byte it is.
+    pub fn certain_byte(&self, e: Expr) -> Option<u64> {
+        let is_byte = || matches!(self.variables(e)[..], [Var::Byte { .. }]);
+        let says = self.term(e).op == Op::Eq && is_byte();
+        says.then(|| self.shape(e, CERTAIN)).flatten()
     }
 }

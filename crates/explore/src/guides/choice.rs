@@ -143,6 +143,13 @@ impl Choice {
         parts.into_iter().any(|part| self.has(part))
     }
 
+    /// The same without giving anything up.
+    pub fn unpruned(mut self) -> Choice {
+        let prunes = |part: &Part| matches!(part, Part::Prune | Part::Prefix | Part::OneRun);
+        self.parts.retain(|part| !prunes(part));
+        self
+    }
+
     /// Whether of the sound rules only the first is used: no change has run before, and none can any more.
     pub fn prunes_prefixes_only(&self) -> bool {
         self.has(Part::Prefix) && !self.has(Part::Prune)

@@ -253,7 +253,7 @@ pub fn compare(predicate: Predicate, a: u64, b: u64, bits: u32) -> Option<bool> 
     })
 }
 
-fn mirrored(predicate: Predicate) -> Predicate {
+pub fn mirrored(predicate: Predicate) -> Predicate {
     match predicate {
         Predicate::Ugt => Predicate::Ult,
         Predicate::Uge => Predicate::Ule,

@@ -4,6 +4,7 @@
 use super::conditions::{apply, bits, integer, mask, signed};
 use super::contents::{filled, initial, may_fill};
 use super::facts::Facts;
+use super::loops::is_taken_out;
 use super::plan::Effect;
 use super::recursion::{deepened, returns};
 use changeling_program::{BinaryOp, BlockId, CastOp, FunctionId, Operation, Program, Site, Value};
@@ -20,6 +21,18 @@ pub struct Definition {
     pub call: Option<Site>,
     /// The call that hands the value back, if one does.
     pub via: Option<Site>,
+    /// Where the value, one of a loop's, is taken out of the loop: it is lost without that.
+    pub taken: Option<Spot>,
+}
+
+impl Definition {
+    /// What has to run for the value to arrive. Whoever counts has to come there several times.
+    pub fn aim(&self) -> Spot {
+        match self.effect {
+            Effect::Add { .. } => self.spot,
+            _ => self.taken.unwrap_or(self.spot),
+        }
+    }
 }
 
 /// Where it happens.
@@ -71,6 +84,7 @@ pub fn definitions(facts: &Facts<'_>, function: FunctionId, value: Value) -> Opt
         asked,
         at: Site(0),
         via: None,
+        taken: None,
         seen: HashSet::new(),
         found: Definitions::default(),
         steps: Vec::new(),
@@ -98,6 +112,8 @@ struct Search<'a, 'p> {
     at: Site,
     /// The call whose result is followed, if one is.
     via: Option<Site>,
+    /// Where what is followed is taken out of a loop, if it is.
+    taken: Option<Spot>,
     seen: HashSet<(FunctionId, Value, usize, Option<Site>)>,
     found: Definitions,
     /// Instructions between here and the value asked for, each with the operand that
@@ -161,7 +177,13 @@ impl Search<'_, '_> {
                     };
                     match effect {
                         Some(effect) => self.add(self.definition(effect, spot)),
-                        None => self.value(function, operand, spot),
+                        None => {
+                            let out = is_taken_out(self.facts, site, operand).then_some(spot);
+                            let before = self.taken;
+                            self.taken = before.or(out);
+                            self.value(function, operand, spot);
+                            self.taken = before;
+                        }
                     }
                     self.at = before;
                 }
@@ -267,7 +289,7 @@ impl Search<'_, '_> {
             return self.add(unknown);
         };
         // What is in memory may come from anywhere.
-        let via = self.via.take();
+        let (via, taken) = (self.via.take(), self.taken.take());
         self.found.lasting = true;
         // Of a text nobody knows where it was written last and where it is read next.
         let text = cells.iter().any(|cell| facts.is_text(*cell, site));
@@ -313,13 +335,14 @@ impl Search<'_, '_> {
                             at: writer,
                             call: instruction.call().map(|_| writer),
                             via: None,
+                            taken: None,
                         }),
                     },
                 }
                 self.at = before;
             }
         }
-        self.via = via;
+        (self.via, self.taken) = (via, taken);
         if text {
             self.found.vague |= self.found.list.iter().any(|d| d.effect == Effect::Unknown);
         }
@@ -334,7 +357,7 @@ impl Search<'_, '_> {
             let call = Some(site);
             return self.add(Definition { call, ..unknown });
         }
-        let via = self.via.replace(site);
+        let (via, taken) = (self.via.replace(site), self.taken.take());
         for callee in callees {
             let flow = facts.graphs.flow.function(callee);
             for &node in &flow.returns {
@@ -351,7 +374,7 @@ impl Search<'_, '_> {
                 }
             }
         }
-        self.via = via;
+        (self.via, self.taken) = (via, taken);
     }
 
     fn argument(&mut self, function: FunctionId, n: u32, unknown: Definition) {
@@ -361,7 +384,7 @@ impl Search<'_, '_> {
             return self.add(unknown);
         }
         // What was followed into a call comes from that call.
-        let via = self.via.take();
+        let (via, taken) = (self.via.take(), self.taken.take());
         let known = callers.iter().any(|caller| Some(*caller) == via);
         let mut depths = Vec::new();
         for caller in callers {
@@ -387,6 +410,7 @@ impl Search<'_, '_> {
                     spot,
                     at: caller,
                     via: None,
+                    taken: None,
                     ..unknown
                 }),
             }
@@ -402,7 +426,7 @@ impl Search<'_, '_> {
                 self.at = before;
             }
         }
-        self.via = via;
+        (self.via, self.taken) = (via, taken);
     }
 
     /// What becomes of a constant on the way to the value asked for.
@@ -444,6 +468,7 @@ impl Search<'_, '_> {
             at: self.at,
             call: None,
             via: self.via,
+            taken: self.taken,
         }
     }
 
@@ -459,16 +484,7 @@ pub(super) fn counted(
     value: Value,
     is_variable: impl Fn(Value) -> bool,
 ) -> Option<i64> {
-    let uncast = |mut value: Value| {
-        while let Value::Result(site) = value
-            && let Operation::Cast(CastOp::Trunc | CastOp::ZExt | CastOp::SExt) =
-                program.instruction(site).operation
-        {
-            value = program.instruction(site).operands[0];
-        }
-        value
-    };
-    let Value::Result(site) = uncast(value) else {
+    let Value::Result(site) = uncast(program, value) else {
         return None;
     };
     let instruction = program.instruction(site);
@@ -486,7 +502,18 @@ pub(super) fn counted(
     };
     let width = bits(program, program.function_of(site), Value::Result(site))?;
     let constant = signed(integer(program, constant)?, width);
-    is_variable(uncast(variable)).then_some(sign * constant)
+    is_variable(uncast(program, variable)).then_some(sign * constant)
+}
+
+/// What a value was before it was made wider or narrower.
+pub(super) fn uncast(program: &Program, mut value: Value) -> Value {
+    while let Value::Result(site) = value
+        && let Operation::Cast(CastOp::Trunc | CastOp::ZExt | CastOp::SExt) =
+            program.instruction(site).operation
+    {
+        value = program.instruction(site).operands[0];
+    }
+    value
 }
 
 /// The place where control goes from one block to another.

@@ -1,20 +1,26 @@
 //! How far branches are from a goal, and which of their sides lead there: distance in
-//! the interprocedural control-dependence graph.
+//! the interprocedural control-dependence graph. What a branch tests may have been decided
+//! just before, by other branches: these lead there, too.
 
-use super::definitions::Spot;
+use super::conditions::{Demand, Test, demands};
+use super::definitions::{Spot, definitions, uncast};
 use super::facts::Facts;
-use super::plan::Distances;
+use super::plan::{Distances, Effect};
 use super::users::of_results;
 use changeling_analysis::control::ControlSearch;
 use changeling_analysis::{Control, SegmentId};
-use changeling_program::{FunctionId, Operation, Site};
+use changeling_program::{FunctionId, Operation, Site, Value};
+use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
 
 /// What is the same for all goals of a version.
 pub struct Surveyor<'a, 'p> {
     facts: &'a Facts<'p>,
     /// Calls out of the program, each with the branches that depend on its result.
     calls: Vec<(Site, Vec<Site>)>,
+    /// By branch and side: where it was decided that the branch takes it.
+    decisions: RefCell<HashMap<(Site, u32), Rc<[Spot]>>>,
 }
 
 impl<'a, 'p> Surveyor<'a, 'p> {
@@ -25,14 +31,61 @@ impl<'a, 'p> Surveyor<'a, 'p> {
         Surveyor {
             facts,
             calls: calls.collect(),
+            decisions: RefCell::default(),
         }
     }
 
-    /// Distances to the nearest of some places. `via`: by way of this call of their function.
-    pub fn distances(&self, goals: &[Spot], via: Option<Site>) -> Distances {
+    /// Where a value is chosen, at once before it is tested, that lets a branch take a side.
+    fn decisions(&self, branch: Site, side: u32) -> Rc<[Spot]> {
+        if let Some(known) = self.decisions.borrow().get(&(branch, side)) {
+            return known.clone();
+        }
+        let found: Rc<[Spot]> = self.chosen(branch, side).unwrap_or_default().into();
+        let mut known = self.decisions.borrow_mut();
+        known.insert((branch, side), found.clone());
+        found
+    }
+
+    fn chosen(&self, branch: Site, side: u32) -> Option<Vec<Spot>> {
+        let program = self.facts.program;
+        let found = demands(program, branch, side as usize);
+        let [Demand { value, test }] = &found[..] else {
+            return None;
+        };
+        let Value::Result(site) = *value else {
+            return None;
+        };
+        let instruction = program.instruction(site);
+        match instruction.operation {
+            Operation::Phi { .. } => {}
+            // In which of several calls nobody can tell here: goals do.
+            Operation::Call(_) => {
+                let mut callees = self.facts.graphs.calls.callees(site);
+                let (Some(callee), None) = (callees.next(), callees.next()) else {
+                    return None;
+                };
+                if self.facts.graphs.calls.callers(callee).count() != 1 {
+                    return None;
+                }
+            }
+            _ => return None,
+        }
+        let sources = definitions(self.facts, program.function_of(branch), *value)?;
+        if sources.lasting || sources.vague {
+            return None;
+        }
+        let brings = |effect| matches!(effect, Effect::Set(value) if test.holds(value));
+        let list = sources.list.iter().filter(|found| brings(found.effect));
+        Some(list.map(|definition| definition.aim()).collect())
+    }
+
+    /// Distances to the nearest of some places. `via`: by way of this call of their function. `further`: where
+    /// it should go on to from there.
+    pub fn distances(&self, goals: &[Spot], via: Option<Site>, further: Option<Spot>) -> Distances {
         let facts = self.facts;
         let count = facts.graphs.flow.segments.len();
         let mut search = Search {
+            surveyor: self,
             facts,
             via,
             segments: vec![None; count],
@@ -41,17 +94,14 @@ impl<'a, 'p> Surveyor<'a, 'p> {
             controls: facts.program.functions.iter().map(|_| None).collect(),
             queue: VecDeque::new(),
             found: Distances::default(),
+            musts: HashMap::new(),
         };
+        if let [goal] = goals {
+            let last = further.filter(|further| facts.is_on_the_way(*goal, *further));
+            search.musts = demanded(facts, last.unwrap_or(*goal));
+        }
         for goal in goals {
-            let end = facts.program.terminator(goal.block);
-            let first = facts.program.block(goal.block).first;
-            match goal.side {
-                None => search.reach(facts.graphs.flow.segment_of(first), 0),
-                Some(side) => {
-                    search.decided_at(end, side, 1);
-                    search.reach(facts.graphs.flow.segment_of(end), 1);
-                }
-            }
+            search.aim(*goal, 0);
         }
         search.run();
         let Search {
@@ -75,6 +125,7 @@ impl<'a, 'p> Surveyor<'a, 'p> {
 }
 
 struct Search<'a, 'p> {
+    surveyor: &'a Surveyor<'a, 'p>,
     facts: &'a Facts<'p>,
     via: Option<Site>,
     segments: Vec<Option<u32>>,
@@ -83,9 +134,24 @@ struct Search<'a, 'p> {
     controls: Vec<Option<ControlSearch<'a>>>,
     queue: VecDeque<(u32, SegmentId)>,
     found: Distances,
+    /// What every way through its function to the goal demands of values.
+    musts: HashMap<(FunctionId, Value), Vec<Test>>,
 }
 
 impl<'a> Search<'a, '_> {
+    fn aim(&mut self, spot: Spot, distance: u32) {
+        let (facts, graphs) = (self.facts, self.facts.graphs);
+        let end = facts.program.terminator(spot.block);
+        let first = facts.program.block(spot.block).first;
+        match spot.side {
+            None => self.reach(graphs.flow.segment_of(first), distance),
+            Some(side) => {
+                self.decided_at(end, side, distance + 1);
+                self.reach(graphs.flow.segment_of(end), distance + 1);
+            }
+        }
+    }
+
     fn reach(&mut self, segment: SegmentId, distance: u32) {
         let known = &mut self.segments[segment.0 as usize];
         if known.is_some_and(|known| known <= distance) {
@@ -123,8 +189,14 @@ impl<'a> Search<'a, '_> {
             let last = graphs.flow.segment(from).last;
             let instruction = facts.program.instruction(last);
             if instruction.call().is_none() {
+                if self.is_contrary(function, last, decision.side) {
+                    continue;
+                }
                 self.decided_at(last, decision.side, distance + 1);
                 self.reach(from, distance + 1);
+                for spot in &*self.surveyor.decisions(last, decision.side) {
+                    self.aim(*spot, distance + 1);
+                }
                 continue;
             }
             // A call that may not come back, or by throwing: what decides is inside it.
@@ -137,6 +209,20 @@ impl<'a> Search<'a, '_> {
         if control.is_unconditional(node) {
             self.callers(function, distance);
         }
+    }
+
+    /// Whether a side demands what the goal, later on, has no use for: `what == 'x'` on the way to the case 'd'.
+    fn is_contrary(&self, function: FunctionId, branch: Site, side: u32) -> bool {
+        let program = self.facts.program;
+        let demands = demands(program, branch, side as usize);
+        demands.into_iter().any(|Demand { value, test }| {
+            let musts = self.musts.get(&(function, uncast(program, value)));
+            let mut musts = musts.into_iter().flatten();
+            musts.any(|must| {
+                let both = Test::All(vec![must.clone(), test.clone()]);
+                both.example().is_none()
+            })
+        })
     }
 
     fn decided_at(&mut self, branch: Site, side: u32, distance: u32) {
@@ -197,6 +283,23 @@ impl<'a> Search<'a, '_> {
             self.reach(graphs.flow.segment_of(site), distance);
         }
     }
+}
+
+/// What the branches demand that every way through its function to a spot goes by.
+fn demanded(facts: &Facts<'_>, spot: Spot) -> HashMap<(FunctionId, Value), Vec<Test>> {
+    let program = facts.program;
+    let function = program.block(spot.block).function;
+    let mut musts: HashMap<(FunctionId, Value), Vec<Test>> = HashMap::new();
+    for (sides, _) in facts.guards(spot) {
+        let [(branch, side)] = sides[..] else {
+            continue;
+        };
+        for Demand { value, test } in demands(program, branch, side as usize) {
+            let value = uncast(program, value);
+            musts.entry((function, value)).or_default().push(test);
+        }
+    }
+    musts
 }
 
 /// Which side of a switch a trace means by the number of a block.

@@ -27,6 +27,9 @@ pub struct Facts<'p> {
     deadline: Option<Instant>,
 }
 
+/// More alternatives say nothing.
+const MOST_SIDES: usize = 4;
+
 /// The time for looking at the program is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("looking at the program takes too long")]
@@ -129,6 +132,18 @@ impl<'p> Facts<'p> {
         ends.any(|end| dominators.dominates(own, node(end)))
     }
 
+    /// Whether every way through their function to a spot goes by another one.
+    pub fn is_on_the_way(&self, spot: Spot, to: Spot) -> bool {
+        let [from, end] = [spot, to].map(|spot| self.program.block(spot.block));
+        if from.function != end.function {
+            return false;
+        }
+        let flow = self.graphs.flow.function(from.function);
+        let node = |site| flow.node(self.graphs.flow.segment_of(site));
+        let dominators = self.dominators(from.function);
+        dominators.dominates(node(from.first), node(end.first))
+    }
+
     pub fn is_store(&self, site: Site) -> bool {
         let instruction = self.program.instruction(site);
         matches!(instruction.operation, Operation::Store(_))
@@ -168,6 +183,52 @@ impl<'p> Facts<'p> {
             Rc::new(Dominators::new(graph, Node(0)))
         });
         made.clone()
+    }
+
+    /// The sides of branches one of which every way through the function to the spot takes, the
+    /// nearest first, each with where they lead.
+    pub fn guards(&self, spot: Spot) -> Vec<(Vec<(Site, u32)>, Option<Node>)> {
+        let program = self.program;
+        let end = program.terminator(spot.block);
+        let mut guards: Vec<(Vec<(Site, u32)>, Option<Node>)> = spot
+            .side
+            .map(|side| (vec![(end, side)], None))
+            .into_iter()
+            .collect();
+        let function = program.block(spot.block).function;
+        let flow = self.graphs.flow.function(function);
+        let dominators = self.dominators(function);
+        let segment = self.graphs.flow.segment_of(program.block(spot.block).first);
+        let mut node = flow.node(segment);
+        if !dominators.is_reachable(node) {
+            return guards;
+        }
+        loop {
+            // What comes back around a loop has come in before.
+            let before = flow.graph.predecessors(node).iter().copied();
+            let before: Vec<_> = before
+                .filter(|before| !dominators.dominates(node, *before))
+                .collect();
+            let sides = before.iter().map(|before| {
+                let last = self.graphs.flow.segment(flow.segment(*before)).last;
+                let targets = self.graphs.flow.targets(program, last);
+                let sides = (0u32..).zip(&targets);
+                let mut leads = sides.filter(|(_, id)| **id == flow.segment(node));
+                match (leads.next(), leads.next()) {
+                    (Some((side, _)), None) if program.instruction(last).decides() => {
+                        Some((last, side))
+                    }
+                    _ => None,
+                }
+            });
+            let sides: Option<Vec<(Site, u32)>> = sides.collect();
+            let sides = sides.filter(|sides| (1..=MOST_SIDES).contains(&sides.len()));
+            guards.extend(sides.map(|sides| (sides, Some(node))));
+            match dominators.immediate(node) {
+                Some(above) if above != node => node = above,
+                _ => return guards,
+            }
+        }
     }
 
     /// Calls of functions that are not part of the program. What happens inside is seen

@@ -20,6 +20,7 @@ mod guided;
 mod literal;
 mod lockstep;
 mod log;
+mod loops;
 mod modified;
 mod outcomes;
 mod partings;

@@ -16,6 +16,9 @@ use std::collections::{BTreeMap, HashMap};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Web(pub u32);
 
+/// First and last sites of pieces of a program.
+pub type Regions = Vec<(u32, u32)>;
+
 /// Number of a goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct GoalId(pub u32);
@@ -27,6 +30,9 @@ pub struct Goal {
     pub block: Option<u32>,
     /// All of these must hold.
     pub needs: Vec<Need>,
+    /// By variables that say nothing once they were tested: first and last sites of what only runs once the
+    /// test has come out right.
+    pub behind: BTreeMap<Web, Regions>,
     /// The branches before it whose conditions come from outside of the program.
     pub guards: Vec<Guard>,
     /// One of these must run, if there are any: what calls the function around it.
@@ -55,6 +61,8 @@ pub struct Guard {
     pub calls: Vec<u32>,
     /// A result that would do.
     pub wanted: Option<u64>,
+    /// First and last sites of what only runs once the branch has gone the right way.
+    pub behind: Regions,
 }
 
 /// A variable must be such.
@@ -236,7 +244,9 @@ impl Plan {
             }
             let after = match after {
                 Some(after) => *after,
-                None if goal.distances.of(place) == Some(Distances::NEXT) => {
+                None if goal.distances.of(place) == Some(Distances::NEXT)
+                    || goal.has_passed(place, &situation.values) =>
+                {
                     self.after_at_once(GoalId(at), target, situation)?
                 }
                 None => return None,
@@ -244,7 +254,7 @@ impl Plan {
             let mut stuck = goal
                 .guards
                 .iter()
-                .filter(|guard| is_stuck(guard))
+                .filter(|guard| !place.is_inside(&guard.behind) && is_stuck(guard))
                 .peekable();
             if stuck.peek().is_none() {
                 let (goals, distance) = (after, goal.distances.of(place)?);
@@ -405,6 +415,14 @@ pub struct Place {
     pub side: Option<u32>,
 }
 
+impl Place {
+    fn is_inside(self, regions: &Regions) -> bool {
+        let sites = [self.within, self.caller, self.site];
+        let mut regions = regions.iter();
+        regions.any(|(first, last)| sites.iter().any(|site| (first..=last).contains(&site)))
+    }
+}
+
 impl Distances {
     /// One decision, and the right side of it.
     const NEXT: u32 = 2;
@@ -433,6 +451,16 @@ impl Distances {
         };
         let branch = self.branches.get(&site).map(|(distance, _)| *distance);
         branch.or_else(|| self.calls.get(&site).copied())
+    }
+}
+
+impl Goal {
+    /// Whether who is at a place has come past all that was still missing.
+    fn has_passed(&self, place: Place, values: &Values) -> bool {
+        let missing = self.needs.iter().filter(|need| !need.holds(values));
+        let mut missing = missing.map(|need| self.behind.get(&need.web)).peekable();
+        missing.peek().is_some()
+            && missing.all(|regions| regions.is_some_and(|regions| place.is_inside(regions)))
     }
 }
 

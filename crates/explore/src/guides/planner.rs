@@ -5,8 +5,9 @@ use super::conditions::{Demand, Test, demands, truth};
 use super::definitions::{Choice, Definition, Definitions, Spot, definitions};
 use super::distance::Surveyor;
 use super::facts::{Facts, TooLong};
-use super::plan::{Alternative, Effect, Goal, GoalId, Guard, Need, Plan, Via, Web};
-use changeling_analysis::Graphs;
+use super::loops::first_round;
+use super::plan::{Alternative, Effect, Goal, GoalId, Guard, Need, Plan, Regions, Via, Web};
+use changeling_analysis::{Graphs, Node};
 use changeling_program::{BlockId, FunctionId, Site, Value};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -16,8 +17,6 @@ const MOST_GOALS: usize = 160;
 const MOST_CALLERS: usize = 8;
 /// Results of calls that nearly all inputs bring.
 const FEW: u64 = 8;
-/// More alternatives say nothing.
-const MOST_SIDES: usize = 4;
 
 /// What a goal is about.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -82,7 +81,7 @@ impl<'a, 'p> Planner<'a, 'p> {
             }
             _ => {
                 let goal = Goal {
-                    distances: self.surveyor.distances(spots, None),
+                    distances: self.surveyor.distances(spots, None, None),
                     ..Goal::default()
                 };
                 self.plan.goals.push(goal);
@@ -91,7 +90,9 @@ impl<'a, 'p> Planner<'a, 'p> {
         };
         while let Some((id, wanted)) = self.work.pop_front() {
             self.facts.check_time()?;
-            let distances = self.surveyor.distances(&[wanted.spot], wanted.via);
+            let further = spots.first().copied().filter(|_| spots.len() == 1);
+            let surveyor = &self.surveyor;
+            let distances = surveyor.distances(&[wanted.spot], wanted.via, further);
             self.plan.goals[id.0 as usize].distances = distances;
             if self.chain {
                 self.look_behind(id, &wanted);
@@ -171,13 +172,19 @@ impl<'a, 'p> Planner<'a, 'p> {
                 needs.extend(need.map(|need| (need.web, need)));
             }
         }
-        for sides in self.guards(spot) {
+        let mut behind: BTreeMap<Web, Regions> = BTreeMap::new();
+        for (sides, node) in self.facts.guards(spot) {
             let found: Vec<Demand> = match sides[..] {
                 [(branch, side)] => {
                     let demands = demands(program, branch, side as usize);
                     let own = demands.iter();
-                    guards.extend(own.filter_map(|demand| self.guard(function, branch, demand)));
-                    demands
+                    guards.extend(
+                        own.filter_map(|demand| self.guard(function, branch, node, demand)),
+                    );
+                    match first_round(self.facts, branch, side) {
+                        Some(demand) => vec![demand],
+                        None => demands,
+                    }
                 }
                 _ => self.common(function, &sides).into_iter().collect(),
             };
@@ -185,6 +192,12 @@ impl<'a, 'p> Planner<'a, 'p> {
                 let Some(need) = self.need(function, &demand) else {
                     continue;
                 };
+                if let Some(node) = node
+                    && self.plan.momentary.contains_key(&need.web)
+                    && !needs.contains_key(&need.web)
+                {
+                    behind.insert(need.web, self.region(function, node));
+                }
                 match needs.remove(&need.web) {
                     None => needs.insert(need.web, need),
                     Some(nearer) => {
@@ -205,6 +218,7 @@ impl<'a, 'p> Planner<'a, 'p> {
         };
         let goal = &mut self.plan.goals[id.0 as usize];
         goal.needs = needs.into_values().collect();
+        goal.behind = behind;
         goal.guards = guards;
         goal.callers = callers;
     }
@@ -251,53 +265,19 @@ impl<'a, 'p> Planner<'a, 'p> {
         possible.then(|| self.need(function, &demand)).flatten()
     }
 
-    /// The sides of branches one of which every way through the function to the spot takes, the
-    /// nearest first.
-    fn guards(&self, spot: Spot) -> Vec<Vec<(Site, u32)>> {
-        let facts = self.facts;
-        let program = facts.program;
-        let end = program.terminator(spot.block);
-        let mut guards: Vec<Vec<(Site, u32)>> = spot
-            .side
-            .map(|side| vec![(end, side)])
-            .into_iter()
-            .collect();
-        let function = program.block(spot.block).function;
-        let flow = facts.graphs.flow.function(function);
-        let dominators = facts.dominators(function);
-        let segment = facts
-            .graphs
-            .flow
-            .segment_of(program.block(spot.block).first);
-        let mut node = flow.node(segment);
-        if !dominators.is_reachable(node) {
-            return guards;
-        }
-        loop {
-            // What comes back around a loop has come in before.
-            let before = flow.graph.predecessors(node).iter().copied();
-            let before: Vec<_> = before
-                .filter(|before| !dominators.dominates(node, *before))
-                .collect();
-            let sides = before.iter().map(|before| {
-                let last = facts.graphs.flow.segment(flow.segment(*before)).last;
-                let targets = facts.graphs.flow.targets(program, last);
-                let sides = (0u32..).zip(&targets);
-                let mut leads = sides.filter(|(_, id)| **id == flow.segment(node));
-                match (leads.next(), leads.next()) {
-                    (Some((side, _)), None) if program.instruction(last).decides() => {
-                        Some((last, side))
-                    }
-                    _ => None,
-                }
-            });
-            let sides: Option<Vec<(Site, u32)>> = sides.collect();
-            guards.extend(sides.filter(|sides| (1..=MOST_SIDES).contains(&sides.len())));
-            match dominators.immediate(node) {
-                Some(above) if above != node => node = above,
-                _ => return guards,
-            }
-        }
+    /// The sites of all that every way to goes by a node.
+    fn region(&self, function: FunctionId, above: Node) -> Regions {
+        let graphs = self.facts.graphs;
+        let flow = graphs.flow.function(function);
+        let dominators = self.facts.dominators(function);
+        let inside = flow
+            .graph
+            .nodes()
+            .filter(|node| dominators.dominates(above, *node));
+        let segments = inside.map(|node| graphs.flow.segment(flow.segment(node)));
+        segments
+            .map(|segment| (segment.first.0, segment.last.0))
+            .collect()
     }
 
     fn sources(&mut self, function: FunctionId, value: Value) -> Option<Definitions> {
@@ -307,7 +287,13 @@ impl<'a, 'p> Planner<'a, 'p> {
         sources.clone()
     }
 
-    fn guard(&mut self, function: FunctionId, branch: Site, demand: &Demand) -> Option<Guard> {
+    fn guard(
+        &mut self,
+        function: FunctionId,
+        branch: Site,
+        node: Option<Node>,
+        demand: &Demand,
+    ) -> Option<Guard> {
         let sources = self.sources(function, demand.value)?;
         let mut calls: Vec<u32> = sources
             .list
@@ -324,6 +310,7 @@ impl<'a, 'p> Planner<'a, 'p> {
             block,
             calls,
             wanted: demand.test.example(),
+            behind: node.map_or(Vec::new(), |node| self.region(function, node)),
         })
     }
 
@@ -365,7 +352,7 @@ impl<'a, 'p> Planner<'a, 'p> {
                 }
                 // A goal that is not followed any more would count as impossible.
                 let goal = self.goal(Wanted {
-                    spot: definition.spot,
+                    spot: definition.aim(),
                     via: definition.via,
                     such,
                 })?;
@@ -404,7 +391,9 @@ impl<'a, 'p> Planner<'a, 'p> {
             *effect = effect.then(own);
         }
         // Before any definition has run, the first one is the best guess.
-        let first = sources.list.iter().min_by_key(|d| d.spot.block);
+        // What is lost again is none.
+        let first = sources.list.iter();
+        let first = first.min_by_key(|d| (d.taken.is_some(), d.spot.block));
         let first = first.and_then(|d| effects.get(&self.facts.number_of(d.spot)?));
         let guess = first.and_then(|effect| effect.on(None));
         self.plan.initial[web.0 as usize] = sources.initial.or(guess);

@@ -319,10 +319,9 @@ impl<'a> Shared<'a> {
 }
 
 impl Inner<'_> {
-    /// Whether everything else says "equivalent".
+    /// Whether nothing else is left to do, and nothing was found.
     fn wants_probes(&self) -> bool {
-        let findings = &self.state.findings;
-        !self.probing && self.state.gaps.is_empty() && findings.differences.is_empty()
+        !self.probing && self.state.findings.differences.is_empty()
     }
 
     fn start_probes(&mut self, shape: &Input, seed: u64) {
@@ -333,7 +332,12 @@ impl Inner<'_> {
             .iter()
             .map(|ran| ran.input.as_ref())
             .collect();
-        let probes = probe::inputs(shape, &corpus, seed);
+        // Where something was lost, luck is what is left.
+        let probes = match self.state.gaps.is_empty() {
+            true => probe::inputs(shape, &corpus, seed, probe::FOR_PROOF),
+            false => probe::every(shape)
+                .unwrap_or_else(|| probe::inputs(shape, &corpus, seed, probe::FOR_LUCK)),
+        };
         let new = probes
             .into_iter()
             .filter(|input| self.state.known(input).is_none());
