@@ -60,6 +60,7 @@ enum {
     CHG_LOSS_EXTERNAL_CALL = 1,
     CHG_LOSS_EXTERNAL_MEMORY = 2,
     CHG_LOSS_FLOAT = 5,
+    // Branches decide: nothing is lost.
     CHG_LOSS_SIZE = 7,
     CHG_LOSS_OVERWRITTEN = 9,
     CHG_LOSS_FORMATTED = 12,
@@ -69,5 +70,7 @@ enum {
 uint64_t __chg_lost(uint64_t v, int reason);
 // Count the loss of the labels of memory that code outside will use.
 void __chg_lost_memory(const void *p, size_t n, int reason);
+// The same for all of the object, and of what pointers in it lead to.
+void __chg_hand_over(const void *p);
 
 #endif

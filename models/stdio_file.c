@@ -129,7 +129,9 @@ int __model_fseek(FILE *file, long offset, int whence) { return __model_fseeko(f
 
 off_t __model_ftello(FILE *file) {
     struct input *input = __mdl_input(file);
-    return input != NULL ? (off_t)__mdl_input_tell(input) : ftello(file);
+    if (input != NULL) return (off_t)__mdl_input_tell(input);
+    __mdl_lose_length(fileno(file));
+    return ftello(file);
 }
 
 off_t __model_ftello64(FILE *file) { return __model_ftello(file); }
@@ -151,6 +153,7 @@ int __model_fgetpos(FILE *file, fpos_t *to) {
     struct input *input = __mdl_input(file);
     int result = fgetpos(file, to);
     __chg_clear(to, sizeof *to);
+    if (input == NULL) __mdl_lose_length(fileno(file));
     if (input == NULL || result != 0) return result;
     int64_t position = __mdl_input_tell(input);
     memcpy(to, &position, sizeof position);

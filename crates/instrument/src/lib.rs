@@ -20,6 +20,7 @@ mod ir;
 mod leaves;
 mod library;
 mod module;
+mod named;
 mod probes;
 mod quiet;
 mod redirect;

@@ -113,6 +113,16 @@ impl Ir {
         all
     }
 
+    /// Assembler outside of functions.
+    pub fn assembler(&self) -> String {
+        let mut length = 0;
+        let text = unsafe {
+            let text = LLVMGetModuleInlineAsm(self.module, &mut length);
+            std::slice::from_raw_parts(text.cast::<u8>(), length)
+        };
+        String::from_utf8_lossy(text).into_owned()
+    }
+
     pub fn function(&self, name: &str) -> Option<Value> {
         some(unsafe { LLVMGetNamedFunction(self.module, c(name).as_ptr()) })
     }
