@@ -20,6 +20,8 @@ int __chg_path_stream(const char *path);
 void __chg_reads_file(void);
 // The same, if the system shows some of the input in it.
 void __chg_reads_system_file(const char *path);
+// Any input may come back from here on in a way that nobody sees.
+void __chg_lose_input(void);
 // Memory became that of a file that is written to.
 void __chg_maps_file(void);
 // The descriptor now stands for the stream; -1: for none.

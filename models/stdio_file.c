@@ -69,13 +69,20 @@ int __model_fflush(FILE *file) {
 
 int __model_fflush_unlocked(FILE *file) { return __model_fflush(file); }
 
+// The program does more with a buffer than to give it away.
+void __model_sees_buffer(FILE *file, const char *buffer) {
+    if (buffer != NULL && __mdl_input(file) == NULL) __chg_lose_input();
+}
+
 int __model_setvbuf(FILE *file, char *buffer, int mode, size_t size) {
+    mode = (int)decide((uint32_t)mode);
+    size = decide(size);
     int result = setvbuf(file, buffer, mode, size);
     struct input *input = __mdl_input(file);
     if (result == 0 && input != NULL && input->buffer == NULL) {
         if (mode == _IONBF) input->chunk = 1;
         else if (buffer != NULL && size > 0) {
-            input->chunk = pin(size);
+            input->chunk = size;
             input->buffer = (unsigned char *)buffer;
             input->given = true;
         }

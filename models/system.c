@@ -64,9 +64,12 @@ int __model_sigismember(const sigset_t *set, int number) {
 
 // --- descriptors
 
+// More than a process can have.
+#define MOST (1 << 20)
+
 int __model_poll(struct pollfd *list, nfds_t count, int timeout) {
     count = decide(count);
-    for (nfds_t i = 0; i < count; i++) decide_memory(&list[i], offsetof(struct pollfd, revents));
+    for (nfds_t i = 0; i < count && i < MOST; i++) decide_memory(&list[i], offsetof(struct pollfd, revents));
     int result = poll(list, count, (int)decide((uint32_t)timeout));
     if (result < 0) return result;
     for (nfds_t i = 0; i < count; i++) __chg_clear(&list[i].revents, sizeof list[i].revents);

@@ -26,6 +26,7 @@ mod quiet;
 mod redirect;
 mod rust;
 mod sites;
+mod streams;
 mod taint;
 mod values;
 

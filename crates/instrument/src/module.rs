@@ -16,6 +16,7 @@ use crate::quiet;
 use crate::redirect;
 use crate::rust;
 use crate::sites::{self, Copies, Numbering};
+use crate::streams;
 use crate::taint::{self, Taint};
 use changeling_trace::sites::SiteTable;
 use inkwell::OptimizationLevel;
@@ -173,6 +174,7 @@ fn link_models<'ctx>(
         library = Some(part);
     }
     redirect::to_models(ir, &models.functions);
+    streams::account(ir, &redirect::defined(ir));
     models.unseen = library::unseen(ir) | early::unseen(ir);
     if let Some(library) = library {
         link(program, library)?;

@@ -1,6 +1,7 @@
 //! What code that is not traced knows by name: variables that it reads, functions that it calls.
 
 use crate::ir::{Ir, Opcode, Value};
+use crate::streams;
 use std::collections::HashSet;
 
 /// Models read and write these of the C library, labels and all.
@@ -41,10 +42,10 @@ impl Named {
         }
     }
 
-    /// Whether an address is in a variable of a library: nobody sees when that is read.
+    /// Whether an address is in a variable of a library, or in one of its streams: nobody sees when that is read.
     pub fn is_foreign(&self, mut pointer: Value) -> bool {
         loop {
-            if self.foreign.contains(&pointer) {
+            if self.foreign.contains(&pointer) || streams::field(pointer).is_some() {
                 return true;
             }
             let is_inside = match pointer.is_instruction() {

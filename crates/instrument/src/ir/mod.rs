@@ -18,7 +18,7 @@ use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::debuginfo::LLVMGetSubprogram;
 use inkwell::llvm_sys::prelude::*;
 use inkwell::llvm_sys::target::*;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 pub use value::Written;
 
 /// Attributes that let the optimiser drop, merge or move calls.
@@ -427,6 +427,18 @@ impl Type {
 
     pub fn zero(self) -> Value {
         Value(unsafe { LLVMConstNull(self.0) })
+    }
+
+    pub fn struct_name(self) -> Option<String> {
+        if self.kind() != Kind::LLVMStructTypeKind {
+            return None;
+        }
+        let name = unsafe { LLVMGetStructName(self.0) };
+        (!name.is_null()).then(|| {
+            unsafe { CStr::from_ptr(name) }
+                .to_string_lossy()
+                .into_owned()
+        })
     }
 
     pub fn fields(self) -> Vec<Type> {
