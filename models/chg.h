@@ -20,6 +20,8 @@ int __chg_path_stream(const char *path);
 void __chg_reads_file(void);
 // The same, if the system shows some of the input in it.
 void __chg_reads_system_file(const char *path);
+// Any input may come back from here on in a way that nobody sees.
+void __chg_lose_input(void);
 // Memory became that of a file that is written to.
 void __chg_maps_file(void);
 // The descriptor now stands for the stream; -1: for none.
@@ -60,6 +62,7 @@ enum {
     CHG_LOSS_EXTERNAL_CALL = 1,
     CHG_LOSS_EXTERNAL_MEMORY = 2,
     CHG_LOSS_FLOAT = 5,
+    // Branches decide: nothing is lost.
     CHG_LOSS_SIZE = 7,
     CHG_LOSS_OVERWRITTEN = 9,
     CHG_LOSS_FORMATTED = 12,
@@ -69,5 +72,7 @@ enum {
 uint64_t __chg_lost(uint64_t v, int reason);
 // Count the loss of the labels of memory that code outside will use.
 void __chg_lost_memory(const void *p, size_t n, int reason);
+// The same for all of the object, and of what pointers in it lead to.
+void __chg_hand_over(const void *p);
 
 #endif

@@ -38,6 +38,7 @@ struct input *__mdl_input(FILE *file) {
     int fd = fileno(file);
     errno = saved;
     int stream = fd < 0 ? -1 : __chg_fd_stream(fd);
+    if (fd < 0 && __mdl_reads_memory(file)) return NULL;
     if (LIKELY(stream < 0)) {
         __mdl_plain_file = file;
         return NULL;
@@ -69,6 +70,7 @@ void __mdl_input_sync(struct input *input) {
 }
 
 void __mdl_input_drop(FILE *file) {
+    __mdl_memory_drop(file);
     for (struct input **link = &inputs; *link != NULL; link = &(*link)->next) {
         struct input *input = *link;
         if (input->file != file) continue;

@@ -46,6 +46,10 @@ void __mdl_input_sync(struct input *input);
 // Forget what is known of a FILE that is closed, reopened or written to.
 void __mdl_input_drop(FILE *file);
 
+// Whether a FILE reads memory; branches decide what is there.
+bool __mdl_reads_memory(FILE *file);
+void __mdl_memory_drop(FILE *file);
+
 // The next byte, false at the end: one branch on the length. Whether a byte is
 // there is concrete, so that nobody needs to compare a symbolic one with EOF.
 bool __mdl_input_next(struct input *input, unsigned char *byte);

@@ -53,6 +53,24 @@ static inline uint64_t pin(uint64_t v) {
     return known;
 }
 
+// Makes a value concrete that code outside is given, by branches: on the choices that it was made by, or on its bits.
+static inline uint64_t decide(uint64_t v) {
+    if (LIKELY(!is_labelled(v))) return v;
+    return __chg_lost(v, CHG_LOSS_SIZE);
+}
+
+// The same for memory that code outside reads. Its labels stay: they say what was decided.
+static inline void decide_memory(const void *p, size_t n) {
+    if (LIKELY(!__chg_symbolic(p, n))) return;
+    const char *at = (const char *)p;
+    for (; n >= sizeof(uint64_t); n -= sizeof(uint64_t), at += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, at, sizeof word);
+        (void)decide(word);
+    }
+    for (; n > 0; n--, at++) (void)decide((unsigned char)*at);
+}
+
 // Labelled text goes to code that is not traced.
 static inline void lose_text(const char *s) {
     if (s == NULL) return;

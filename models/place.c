@@ -1,10 +1,13 @@
 #include "place.h"
 #include <fcntl.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #define FDS 1024
 
 static struct place *places[FDS];
+// The stream, plus one, of a file that is written to from where it ended.
+static uint16_t longer[FDS];
 void *__mdl_plain_file;
 
 void __mdl_bind(int fd, int stream) {
@@ -44,7 +47,9 @@ struct place *__mdl_place(int fd) {
 }
 
 void __mdl_place_forget(int fd) {
-    if (fd < 0 || fd >= FDS || places[fd] == NULL) return;
+    if (fd < 0 || fd >= FDS) return;
+    longer[fd] = 0;
+    if (places[fd] == NULL) return;
     if (--places[fd]->users == 0) free(places[fd]);
     places[fd] = NULL;
 }
@@ -52,6 +57,7 @@ void __mdl_place_forget(int fd) {
 void __mdl_place_share(int from, int to) {
     if (from == to) return;
     __mdl_place_forget(to);
+    if (from >= 0 && from < FDS && to >= 0 && to < FDS) longer[to] = longer[from];
     struct place *place = __mdl_place(from);
     __mdl_bind(to, place != NULL ? place->stream : -1);
     if (place == NULL || to < 0 || to >= FDS) return;
@@ -64,11 +70,23 @@ void __mdl_place_open(int fd, const char *path, int flags) {
     __mdl_place_forget(fd);
     bool readable = (flags & O_ACCMODE) != O_WRONLY && (flags & O_TRUNC) == 0;
     int stream = readable ? __chg_path_stream(path) : -1;
+    if ((flags & (O_ACCMODE | O_TRUNC)) == O_WRONLY && fd < FDS) longer[fd] = (uint16_t)(__chg_path_stream(path) + 1);
     if (readable && stream < 0) {
         __chg_reads_file();
         __chg_reads_system_file(path);
     }
     __mdl_bind(fd, stream);
+}
+
+const char *__mdl_path_at(int directory, const char *path, char room[PATH_MAX]) {
+    if (directory == AT_FDCWD || path == NULL || path[0] == '/') return path;
+    int n = snprintf(room, PATH_MAX, "/proc/self/fd/%d/%s", directory, path);
+    return n < PATH_MAX ? room : path;
+}
+
+void __mdl_lose_length(int fd) {
+    if (fd >= 0 && fd < FDS && longer[fd] != 0)
+        (void)__chg_lost(__chg_stream_length(longer[fd] - 1), CHG_LOSS_OVERWRITTEN);
 }
 
 uint64_t __mdl_left(int stream, uint64_t at, uint64_t n) {
@@ -122,7 +140,9 @@ ssize_t __mdl_place_read(int fd, struct place *place, void *to, size_t n, uint64
 int64_t __mdl_place_seek(int fd, struct place *place, int64_t offset, int whence) {
     whence = (int)pin((uint64_t)(int64_t)whence);
     if (whence != SEEK_SET && whence != SEEK_CUR && whence != SEEK_END) {
-        off_t moved = lseek(fd, offset, whence);
+        // Where there is data: that depends on the length.
+        (void)__chg_lost(__chg_stream_length(place->stream), CHG_LOSS_EXTERNAL_CALL);
+        off_t moved = lseek(fd, (off_t)decide((uint64_t)offset), whence);
         if (moved >= 0) *place = (struct place){.stream = place->stream, .users = place->users, .at = (uint64_t)moved, .real = (uint64_t)moved};
         return moved;
     }

@@ -3,6 +3,7 @@
 #define PLACE_H
 
 #include "model.h"
+#include <limits.h>
 #include <sys/types.h>
 
 // Where the next read begins. `at` is an offset in the stream and may be
@@ -30,6 +31,10 @@ struct place *__mdl_place(int fd);
 void __mdl_place_forget(int fd);
 void __mdl_place_share(int from, int to);
 void __mdl_place_open(int fd, const char *path, int flags);
+// A name by which a path below a directory's descriptor can be found from anywhere: the path itself, or in `room`.
+const char *__mdl_path_at(int directory, const char *path, char room[PATH_MAX]);
+// What is asked about a file that is only written to, but not from its beginning, depends on how long it was.
+void __mdl_lose_length(int fd);
 
 // A read of real bytes, labelled, and the symbolic number of them. The offset
 // of the first byte is stored if asked for.

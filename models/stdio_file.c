@@ -69,13 +69,20 @@ int __model_fflush(FILE *file) {
 
 int __model_fflush_unlocked(FILE *file) { return __model_fflush(file); }
 
+// The program does more with a buffer than to give it away.
+void __model_sees_buffer(FILE *file, const char *buffer) {
+    if (buffer != NULL && __mdl_input(file) == NULL) __chg_lose_input();
+}
+
 int __model_setvbuf(FILE *file, char *buffer, int mode, size_t size) {
+    mode = (int)decide((uint32_t)mode);
+    size = decide(size);
     int result = setvbuf(file, buffer, mode, size);
     struct input *input = __mdl_input(file);
     if (result == 0 && input != NULL && input->buffer == NULL) {
         if (mode == _IONBF) input->chunk = 1;
         else if (buffer != NULL && size > 0) {
-            input->chunk = pin(size);
+            input->chunk = size;
             input->buffer = (unsigned char *)buffer;
             input->given = true;
         }
@@ -129,7 +136,9 @@ int __model_fseek(FILE *file, long offset, int whence) { return __model_fseeko(f
 
 off_t __model_ftello(FILE *file) {
     struct input *input = __mdl_input(file);
-    return input != NULL ? (off_t)__mdl_input_tell(input) : ftello(file);
+    if (input != NULL) return (off_t)__mdl_input_tell(input);
+    __mdl_lose_length(fileno(file));
+    return ftello(file);
 }
 
 off_t __model_ftello64(FILE *file) { return __model_ftello(file); }
@@ -151,6 +160,7 @@ int __model_fgetpos(FILE *file, fpos_t *to) {
     struct input *input = __mdl_input(file);
     int result = fgetpos(file, to);
     __chg_clear(to, sizeof *to);
+    if (input == NULL) __mdl_lose_length(fileno(file));
     if (input == NULL || result != 0) return result;
     int64_t position = __mdl_input_tell(input);
     memcpy(to, &position, sizeof position);

@@ -32,6 +32,8 @@ int __model_fputc(int c, FILE *file) { return put(c, file); }
 int __model__IO_putc(int c, FILE *file) { return put(c, file); }
 int __model_putc_unlocked(int c, FILE *file) { return put(c, file); }
 int __model_fputc_unlocked(int c, FILE *file) { return put(c, file); }
+// The slow way of putc_unlocked as a macro, and the only one in traced programs.
+int __model___overflow(FILE *file, int c) { return put(c, file); }
 int __model_putchar(int c) { return put(c, stdout); }
 int __model_putchar_unlocked(int c) { return put(c, stdout); }
 

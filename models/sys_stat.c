@@ -10,30 +10,34 @@ static int with_size(int result, struct stat *to, int stream) {
     if (stream < 0) return result;
     uint64_t length = __chg_stream_length(stream);
     if ((off_t)plain(length) == to->st_size) to->st_size = (off_t)length;
+    // It was written to since.
+    else (void)__chg_lost(length, CHG_LOSS_OVERWRITTEN);
     return result;
 }
 
-static int path_stream(const char *path) {
+static int path_stream(int directory, const char *path) {
     lose_text(path);
-    return __chg_path_stream(path);
+    char room[PATH_MAX];
+    return __chg_path_stream(__mdl_path_at(directory, path, room));
 }
 
 int __model_fstat(int fd, struct stat *to) {
+    __mdl_lose_length(fd);
     return with_size(fstat(fd, to), to, fd < 0 ? -1 : __chg_fd_stream(fd));
 }
 
 int __model_stat(const char *path, struct stat *to) {
-    return with_size(stat(path, to), to, path_stream(path));
+    return with_size(stat(path, to), to, path_stream(AT_FDCWD, path));
 }
 
 int __model_lstat(const char *path, struct stat *to) {
-    return with_size(lstat(path, to), to, path_stream(path));
+    return with_size(lstat(path, to), to, path_stream(AT_FDCWD, path));
 }
 
 int __model_fstatat(int directory, const char *path, struct stat *to, int flags) {
     int result = fstatat(directory, path, to, flags);
     int stream = (flags & AT_EMPTY_PATH) && path[0] == 0 && directory >= 0 ? __chg_fd_stream(directory)
-                                                                           : path_stream(path);
+                                                                           : path_stream(directory, path);
     return with_size(result, to, stream);
 }
 
@@ -42,10 +46,11 @@ int __model_statx(int directory, const char *path, int flags, unsigned mask, str
     if (result != 0) return result;
     __chg_clear(to, sizeof *to);
     bool itself = path == NULL || ((flags & AT_EMPTY_PATH) && path[0] == 0);
-    int stream = !itself ? path_stream(path) : directory >= 0 ? __chg_fd_stream(directory) : -1;
+    int stream = !itself ? path_stream(directory, path) : directory >= 0 ? __chg_fd_stream(directory) : -1;
     if (stream < 0) return result;
     uint64_t length = __chg_stream_length(stream);
     if (plain(length) == to->stx_size) to->stx_size = length;
+    else (void)__chg_lost(length, CHG_LOSS_OVERWRITTEN);
     return result;
 }
 
@@ -100,4 +105,4 @@ void *__model_mmap64(void *where, size_t n, int protection, int flags, int fd, o
 }
 
 // Labels of memory that is gone do no harm: mmap clears what it hands out.
-int __model_munmap(void *memory, size_t n) { return munmap(memory, n); }
+int __model_munmap(void *memory, size_t n) { return munmap((void *)decide((uintptr_t)memory), decide(n)); }

@@ -74,6 +74,10 @@ ssize_t __model_pwrite64(int fd, const void *from, size_t n, off_t offset) {
     return __model_pwrite(fd, from, n, offset);
 }
 
+static void decide_parts(const struct iovec *parts, int count) {
+    for (int i = 0; i < count && i < 1024; i++) decide_memory(&parts[i], sizeof parts[i]);
+}
+
 // Parts are read one by one, as far as the bytes go: the real function does
 // the same in one step.
 ssize_t __model_readv(int fd, const struct iovec *parts, int count) {
@@ -100,6 +104,53 @@ ssize_t __model_readv(int fd, const struct iovec *parts, int count) {
     return total;
 }
 
+// As much of the parts as was read in one step holds bytes of the stream from `offset` on.
+static ssize_t read_parts(ssize_t got, int fd, const struct iovec *parts, int count, off_t offset) {
+    if (got < 0) return got;
+    int stream = fd < 0 ? -1 : __chg_fd_stream(fd);
+    uint64_t length = stream < 0 ? 0 : __chg_concrete_length(stream);
+    uint64_t at = (uint64_t)offset, wanted = 0, left = (uint64_t)got;
+    for (int i = 0; i < count; i++) {
+        wanted += parts[i].iov_len;
+        size_t n = parts[i].iov_len < left ? parts[i].iov_len : left;
+        if (n == 0) continue;
+        __chg_clear(parts[i].iov_base, n);
+        uint64_t known = at < length ? length - at : 0;
+        if (known > 0) __chg_label_input(parts[i].iov_base, known < n ? known : n, stream, at);
+        at += n;
+        left -= n;
+    }
+    if (stream < 0) return got;
+    uint64_t all = __mdl_left(stream, (uint64_t)offset, wanted);
+    return (ssize_t)plain(all) == got ? (ssize_t)pin(all) : got;
+}
+
+ssize_t __model_preadv2(int fd, const struct iovec *parts, int count, off_t offset, int flags) {
+    offset = (off_t)decide((uint64_t)offset);
+    count = (int)decide((uint32_t)count);
+    decide_parts(parts, count);
+    if (offset == -1 && flags == 0) return __model_readv(fd, parts, count);
+    off_t from = offset;
+    struct place *place = offset == -1 ? __mdl_place(fd) : NULL;
+    if (place != NULL) from = (off_t)decide(__mdl_position(place));
+    return read_parts(preadv2(fd, parts, count, offset, flags), fd, parts, count, from);
+}
+
+ssize_t __model_preadv(int fd, const struct iovec *parts, int count, off_t offset) {
+    offset = (off_t)decide((uint64_t)offset);
+    count = (int)decide((uint32_t)count);
+    decide_parts(parts, count);
+    return read_parts(preadv(fd, parts, count, offset), fd, parts, count, offset);
+}
+
+ssize_t __model_preadv64(int fd, const struct iovec *parts, int count, off_t offset) {
+    return __model_preadv(fd, parts, count, offset);
+}
+
+ssize_t __model_preadv64v2(int fd, const struct iovec *parts, int count, off_t offset, int flags) {
+    return __model_preadv2(fd, parts, count, offset, flags);
+}
+
 ssize_t __model_writev(int fd, const struct iovec *parts, int count) {
     __mdl_place_spoil(fd);
     for (int i = 0; i < count && i < 1024; i++) (void)pin(parts[i].iov_len);
@@ -113,9 +164,41 @@ ssize_t __model_writev(int fd, const struct iovec *parts, int count) {
     return put;
 }
 
+// Out of order, as with `pwrite`.
+ssize_t __model_pwritev2(int fd, const struct iovec *parts, int count, off_t offset, int flags) {
+    offset = (off_t)decide((uint64_t)offset);
+    if (offset == -1 && flags == 0) return __model_writev(fd, parts, count);
+    count = (int)decide((uint32_t)count);
+    decide_parts(parts, count);
+    __mdl_place_spoil(fd);
+    for (int i = 0; i < count && i < 1024; i++)
+        if (__chg_symbolic(parts[i].iov_base, parts[i].iov_len))
+            __chg_lost_memory(parts[i].iov_base, parts[i].iov_len, CHG_LOSS_EXTERNAL_MEMORY);
+    return pwritev2(fd, parts, count, offset, flags);
+}
+
+ssize_t __model_pwritev(int fd, const struct iovec *parts, int count, off_t offset) {
+    offset = (off_t)decide((uint64_t)offset);
+    // There it is an error, and no word for the place of the descriptor.
+    if (offset < 0) return pwritev(fd, parts, count, offset);
+    return __model_pwritev2(fd, parts, count, offset, 0);
+}
+
+ssize_t __model_pwritev64(int fd, const struct iovec *parts, int count, off_t offset) {
+    return __model_pwritev(fd, parts, count, offset);
+}
+
+ssize_t __model_pwritev64v2(int fd, const struct iovec *parts, int count, off_t offset, int flags) {
+    return __model_pwritev2(fd, parts, count, offset, flags);
+}
+
 off_t __model_lseek(int fd, off_t offset, int whence) {
     struct place *place = __mdl_place(fd);
-    if (place == NULL) return lseek(fd, (off_t)pin((uint64_t)offset), (int)pin((uint32_t)whence));
+    if (place == NULL) {
+        whence = (int)pin((uint32_t)whence);
+        if (whence != SEEK_SET) __mdl_lose_length(fd);
+        return lseek(fd, (off_t)pin((uint64_t)offset), whence);
+    }
     return __mdl_place_seek(fd, place, offset, whence);
 }
 
@@ -133,7 +216,8 @@ int __model_ftruncate64(int fd, off_t length) { return __model_ftruncate(fd, len
 static int open_path(int directory, const char *path, int flags, mode_t mode) {
     lose_text(path);
     int fd = openat(directory, path, flags, mode);
-    __mdl_place_open(fd, path, flags);
+    char room[PATH_MAX];
+    __mdl_place_open(fd, __mdl_path_at(directory, path, room), flags);
     return fd;
 }
 

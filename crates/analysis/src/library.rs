@@ -267,6 +267,21 @@ fn is_plain_output(symbol: &str) -> bool {
     )
 }
 
+/// Variables of the C library by which one gets to arguments and variables of the environment as well.
+const WAYS_TO_ARGUMENTS: &[&str] = &[
+    "environ",
+    "_environ",
+    "__environ",
+    "program_invocation_name",
+    "program_invocation_short_name",
+    "__progname",
+    "__progname_full",
+];
+
+pub fn is_way_to_arguments(variable: &str) -> bool {
+    WAYS_TO_ARGUMENTS.contains(&variable)
+}
+
 /// How an external function can fail to come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leaving {

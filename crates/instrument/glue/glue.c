@@ -59,11 +59,12 @@ struct object {
   uint64_t base, size, constant;
 };
 void __chg_rt_globals(struct object *, uint64_t);
-void __chg_rt_harmless(const uint64_t *, uint64_t);
+void __chg_rt_harmless(const uint64_t *, uint64_t, uint64_t);
+void __chg_rt_hand_over(uint64_t, uint32_t, uint32_t);
 
 // Set by the pass.
 extern struct object __chg_objects[];
-extern const uint64_t __chg_harmless[], __chg_harmless_count;
+extern const uint64_t __chg_harmless[], __chg_harmless_count, __chg_quiet_count;
 extern const uint64_t __chg_object_count, __chg_block_count;
 extern const uint32_t __chg_first_model_site, __chg_untraced_input;
 void __chg_rt_untraced_input(uint32_t which);
@@ -163,6 +164,11 @@ void __chg_copy(void *to, const void *from, size_t n) {
 
 void __chg_reads_file(void) { __chg_rt_reads_file(); }
 void __chg_reads_system_file(const char *path) { __chg_rt_reads_system_file(path); }
+void __chg_lose_input(void) {
+  static int is_known;
+  if (!is_known) __chg_rt_untraced_input(~0u);
+  is_known = 1;
+}
 void __chg_maps_file(void) { __chg_rt_maps_file(); }
 
 void __chg_output(int fd, const void *p, size_t n) { __chg_rt_output(fd, (uint64_t)p, n); }
@@ -202,6 +208,8 @@ uint64_t __chg_lost(uint64_t value, int reason) {
 void __chg_lost_memory(const void *p, size_t n, int reason) {
   __chg_rt_lost_memory((uint64_t)p, n, (uint32_t)reason, __chg_call_site);
 }
+
+void __chg_hand_over(const void *p) { __chg_rt_hand_over((uint64_t)p, 1, __chg_call_site); }
 
 void __chg_object(const void *p, size_t n) { __chg_rt_heap_add((uint64_t)p, n); }
 
@@ -464,7 +472,7 @@ static int run_harness(void) {
 
 int main(int argc, char **argv) {
   __chg_rt_globals(__chg_objects, __chg_object_count);
-  __chg_rt_harmless(__chg_harmless, __chg_harmless_count);
+  __chg_rt_harmless(__chg_harmless, __chg_harmless_count, __chg_quiet_count);
   __chg_rt_start(&argc, &argv, __chg_first_model_site, __chg_block_count);
   if (__chg_untraced_input) __chg_rt_untraced_input(__chg_untraced_input);
   atexit(__chg_rt_finished);

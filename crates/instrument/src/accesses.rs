@@ -117,6 +117,9 @@ impl Pass<'_> {
 
     pub fn store(&mut self, i: Value) {
         let (value, pointer) = (i.operand(0), i.operand(1));
+        if !self.in_model && self.named.is_foreign(pointer) {
+            self.concretize_parts(i, value, LossReason::Size);
+        }
         let parts = leaves::parts(self.ir, value.ty());
         let labels = self.labels_of(value);
         if let ([part], [label]) = (&parts[..], &labels[..])

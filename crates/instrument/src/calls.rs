@@ -7,6 +7,7 @@ use crate::ir::{Opcode, Predicate, Type, Value};
 use crate::leaves::{self, Leaf};
 use crate::quiet;
 use crate::rust;
+use crate::taint;
 use changeling_trace::event::LossReason;
 
 /// Slots in the glue's arrays.
@@ -143,11 +144,8 @@ impl Pass<'_> {
                     continue;
                 }
                 let lost = unless_inside(self.label_value(label));
-                let word = match part.path.is_empty() {
-                    true => Word::User(argument),
-                    false => Word::Part(argument, part.path),
-                };
-                let (lost, word) = (Argument::Label(lost), Argument::Word(word));
+                let word = Argument::Word(Word::of(argument, part.path));
+                let lost = Argument::Label(lost);
                 let arguments = vec![lost, word, to.clone(), site.clone()];
                 steps.push(("__chg_rt_foreign_value", arguments));
             }
@@ -303,6 +301,7 @@ impl Pass<'_> {
             self.cursor.store(self.ir.ptr().zero(), self.slots.callee);
             self.cursor.compare(Predicate::LLVMIntEQ, whom, function)
         });
+        self.is_asked_by_traced = valid;
         let mut slot = 0;
         let mut byval = 0;
         for (index, parameter) in function.parameters().into_iter().enumerate() {
@@ -351,6 +350,7 @@ impl Pass<'_> {
         let is_asked = asked || self.taint.address_taken.contains(&function);
         if is_asked && ret.operand_count() > 0 {
             let value = ret.operand(0);
+            self.decide_for_others(ret, value);
             for (slot, label) in self
                 .labels_of(value)
                 .into_iter()
@@ -365,6 +365,30 @@ impl Pass<'_> {
         if self.taint.address_taken.contains(&function) {
             self.cursor.store(function, self.slots.returned);
         }
+    }
+
+    /// Code that is not traced may have called, as a search through a table does that is given what compares: branches
+    /// decide what it is told.
+    fn decide_for_others(&mut self, ret: Value, value: Value) {
+        let Some(is_traced) = self.is_asked_by_traced else {
+            return;
+        };
+        if taint::is_start(self.function) {
+            return;
+        }
+        let zero = self.ir.constant(32, 0);
+        let parts = leaves::parts(self.ir, value.ty());
+        for (label, part) in self.labels_of(value).into_iter().zip(parts) {
+            if label == Label::Zero {
+                continue;
+            }
+            let label = self.label_value(label);
+            let told = Label::Known(self.cursor.select(is_traced, zero, label));
+            let word = Word::of(value, part.path);
+            self.concretize(ret, told, word, LossReason::Size);
+        }
+        self.flush(ret);
+        self.cursor.before(ret);
     }
 
     /// The same of a function whose values carry no labels: there are none for the caller to take.
@@ -385,10 +409,17 @@ impl Pass<'_> {
             self.flush(call);
             return;
         }
+        let reason = match quiet::is_decided(&name) {
+            true => LossReason::Size,
+            false => LossReason::ExternalCall,
+        };
         for index in 0..call.argument_count() {
-            self.concretize_parts(call, call.operand(index), LossReason::ExternalCall);
+            self.concretize_parts(call, call.operand(index), reason);
         }
         self.flush(call);
+        if self.named.words.contains(&name) {
+            self.give_up_named(call, |_| true);
+        }
         if quiet::ignores_memory(&name) {
             return;
         }
@@ -427,7 +458,29 @@ impl Pass<'_> {
             self.concretize_parts(call, call.operand(index), LossReason::Unsupported);
         }
         self.flush(call);
+        self.give_up_named(call, |name| code.asm_contains(name));
         self.hand_over(call, true);
+    }
+
+    /// Counts the labels of variables that assembler may know by name.
+    fn give_up_named(&mut self, call: Value, is_known: impl Fn(&str) -> bool) {
+        self.cursor.before(call);
+        for &variable in &self.named.variables {
+            if !is_known(&variable.name()) {
+                continue;
+            }
+            let arguments = [
+                self.cursor.as_int(variable, 64),
+                self.ir
+                    .constant(64, self.ir.abi_size(variable.value_type())),
+                self.ir.constant(32, LossReason::Unsupported as u64),
+                self.ir.constant(32, self.site(call) as u64),
+            ];
+            let lost = self
+                .generator
+                .runtime("__chg_rt_lost_memory", false, &arguments);
+            self.cursor.call(lost, &arguments);
+        }
     }
 }
 

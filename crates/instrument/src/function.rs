@@ -4,6 +4,7 @@
 use crate::group::{Argument, Generator, Group, Label, Labels, Word};
 use crate::ir::{Block, Cursor, Ir, Opcode, Predicate, Value};
 use crate::leaves::{self, Leaf};
+use crate::named::Named;
 use crate::sites::{Copies, Numbering};
 use crate::taint::Taint;
 use changeling_trace::event::LossReason;
@@ -62,6 +63,9 @@ pub struct Pass<'a> {
     pub labels: Labels,
     pub group: Group,
     pub saved_variable_arguments: Option<Value>,
+    /// Whether the function was called by traced code, where that is not known beforehand.
+    pub is_asked_by_traced: Option<Value>,
+    pub named: &'a Named,
     /// Stack objects that the runtime was told of when the function began.
     pub told: HashSet<Value>,
 }
@@ -319,12 +323,7 @@ impl Pass<'_> {
         };
         let parts = leaves::parts(self.ir, value.ty());
         for (label, part) in labels.into_iter().zip(parts) {
-            let word = if part.path.is_empty() {
-                Word::User(value)
-            } else {
-                Word::Part(value, part.path)
-            };
-            self.concretize(at, label, word, reason);
+            self.concretize(at, label, Word::of(value, part.path), reason);
         }
     }
 }

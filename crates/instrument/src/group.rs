@@ -32,6 +32,16 @@ pub enum Word {
     Scaled(Box<Word>, u64),
 }
 
+impl Word {
+    /// A value, or the part of it that a path leads to.
+    pub fn of(value: Value, path: Vec<u32>) -> Word {
+        match path.is_empty() {
+            true => Word::User(value),
+            false => Word::Part(value, path),
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub enum Argument {
     Label(Label),

@@ -20,11 +20,13 @@ mod ir;
 mod leaves;
 mod library;
 mod module;
+mod named;
 mod probes;
 mod quiet;
 mod redirect;
 mod rust;
 mod sites;
+mod streams;
 mod taint;
 mod values;
 

@@ -10,11 +10,13 @@ use crate::function::{Pass, Slots};
 use crate::group::{Generator, Group, Labels};
 use crate::ir::{Cursor, Ir, Opcode, Value};
 use crate::library;
+use crate::named::Named;
 use crate::probes::{self, Probe};
 use crate::quiet;
 use crate::redirect;
 use crate::rust;
 use crate::sites::{self, Copies, Numbering};
+use crate::streams;
 use crate::taint::{self, Taint};
 use changeling_trace::sites::SiteTable;
 use inkwell::OptimizationLevel;
@@ -172,6 +174,7 @@ fn link_models<'ctx>(
         library = Some(part);
     }
     redirect::to_models(ir, &models.functions);
+    streams::account(ir, &redirect::defined(ir));
     models.unseen = library::unseen(ir) | early::unseen(ir);
     if let Some(library) = library {
         link(program, library)?;
@@ -248,7 +251,8 @@ fn trace_functions(ir: Ir, linked: &Models, copies: &Copies) {
         .filter(|function| linked.functions.contains(&function.name()))
         .collect();
     let unlabelled = backtraces::functions(&functions);
-    let taint = Taint::of(ir, &functions, &unlabelled);
+    let named = Named::of(ir, &functions);
+    let taint = Taint::of(ir, &functions, &unlabelled, &named);
     forget_purity(ir, &functions);
     let slots = Slots::declare(ir);
     let globals = ir.globals();
@@ -273,6 +277,8 @@ fn trace_functions(ir: Ir, linked: &Models, copies: &Copies) {
             labels: Labels::new(),
             group: Group::default(),
             saved_variable_arguments: None,
+            is_asked_by_traced: None,
+            named: &named,
             told: HashSet::new(),
         };
         pass.run();
@@ -338,23 +344,30 @@ fn define_tables(ir: Ir, globals: &[Value]) {
 }
 
 /// Functions that are not traced but lose nothing, and whose addresses the program uses, such as `free`: the runtime is
-/// told of them too.
+/// told of them too. First those that take nothing, then those that only do not look at memory.
 fn define_harmless(ir: Ir) {
-    let is_harmless = |function: &Value| {
-        let name = function.name();
-        name.starts_with("__chg_") || function.is_declaration() && quiet::is_quiet(&name)
-    };
-    let addresses: Vec<Value> = ir
+    let taken: Vec<Value> = ir
         .functions()
         .into_iter()
-        .filter(|function| is_harmless(function) && taint::is_address_taken(*function))
-        .map(|function| ir.address_of(function))
+        .filter(|function| taint::is_address_taken(*function))
         .collect();
+    let of = |is_harmless: &dyn Fn(&Value, &str) -> bool| -> Vec<Value> {
+        let harmless = taken.iter().filter(|f| is_harmless(f, &f.name()));
+        harmless.map(|function| ir.address_of(*function)).collect()
+    };
+    let mut addresses = of(&|function, name| {
+        name.starts_with("__chg_") || function.is_declaration() && quiet::is_quiet(name)
+    });
+    let quiet = addresses.len() as u64;
+    addresses.extend(of(&|function, name| {
+        function.is_declaration() && quiet::is_decided(name)
+    }));
     let long = ir.int(64);
     let count = addresses.len() as u64;
     let table = ir.add_global("__chg_harmless", ir.array(long, count));
     table.set_initialiser(ir.constant_array(long, &addresses));
     define_number(ir, "__chg_harmless_count", 64, count);
+    define_number(ir, "__chg_quiet_count", 64, quiet);
 }
 
 fn define_number(ir: Ir, name: &str, bits: u32, value: u64) {

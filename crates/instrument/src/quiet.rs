@@ -20,18 +20,9 @@ const QUIET: &[&str] = &[
     "__cxa_guard_acquire",
     "__cxa_guard_release",
     "__cxa_guard_abort",
-    "__cxa_atexit",
     "__cxa_pure_virtual",
-    "__cxa_thread_atexit",
-    "__cxa_thread_atexit_impl",
     "__gxx_personality_v0",
     "__dso_handle",
-    "__dynamic_cast",
-    "_ZSt18_Rb_tree_incrementPSt18_Rb_tree_node_base",
-    "_ZSt18_Rb_tree_incrementPKSt18_Rb_tree_node_base",
-    "_ZSt18_Rb_tree_decrementPSt18_Rb_tree_node_base",
-    "_ZSt18_Rb_tree_decrementPKSt18_Rb_tree_node_base",
-    "_ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_",
     "_ZNSt6localeC1Ev",
     "_ZNSt6localeC1ERKS_",
     "_ZNSt6localeaSERKS_",
@@ -40,11 +31,6 @@ const QUIET: &[&str] = &[
     "_ZNSt8ios_baseD2Ev",
     "_ZNSt8ios_base4InitC1Ev",
     "_ZNSt8ios_base4InitD1Ev",
-    "_ZNSt8__detail15_List_node_base7_M_hookEPS0_",
-    "_ZNSt8__detail15_List_node_base9_M_unhookEv",
-    "_ZNSt8__detail15_List_node_base10_M_reverseEv",
-    "_ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_",
-    "_ZNSt8__detail15_List_node_base4swapERS0_S1_",
     "_Unwind_Resume",
     "_Unwind_RaiseException",
     "_Unwind_DeleteException",
@@ -59,11 +45,43 @@ const QUIET: &[&str] = &[
     "_Unwind_Backtrace",
     "_Unwind_GetCFA",
     "_Unwind_FindEnclosingFunction",
-    "atexit",
     "free",
     "fflush",
     "fclose",
     "pthread_self",
+    "sched_yield",
+    "setjmp",
+    "_setjmp",
+    "__sigsetjmp",
+    "sigsetjmp",
+    "getpid",
+    "gettid",
+    "getpagesize",
+    "clock",
+    "dl_iterate_phdr",
+    "gnu_get_libc_version",
+    "__tls_get_addr",
+    "tzset",
+];
+
+/// Calls to which it matters what they are given, although not what memory holds: which lock is taken, how much is
+/// unmapped. Branches decide what that is, so nothing is lost.
+const DECIDED: &[&str] = &[
+    "atexit",
+    "__cxa_atexit",
+    "__cxa_thread_atexit",
+    "__cxa_thread_atexit_impl",
+    "__dynamic_cast",
+    "_ZNSt8__detail15_List_node_base7_M_hookEPS0_",
+    "_ZNSt8__detail15_List_node_base9_M_unhookEv",
+    "_ZNSt8__detail15_List_node_base10_M_reverseEv",
+    "_ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_",
+    "_ZNSt8__detail15_List_node_base4swapERS0_S1_",
+    "_ZSt18_Rb_tree_incrementPSt18_Rb_tree_node_base",
+    "_ZSt18_Rb_tree_incrementPKSt18_Rb_tree_node_base",
+    "_ZSt18_Rb_tree_decrementPSt18_Rb_tree_node_base",
+    "_ZSt18_Rb_tree_decrementPKSt18_Rb_tree_node_base",
+    "_ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_",
     "pthread_mutex_lock",
     "pthread_mutex_unlock",
     "pthread_mutex_init",
@@ -83,32 +101,20 @@ const QUIET: &[&str] = &[
     "pthread_getattr_np",
     "pthread_attr_getstack",
     "pthread_attr_getguardsize",
-    "sched_yield",
     "sigaltstack",
     "sigemptyset",
-    "setjmp",
-    "_setjmp",
-    "__sigsetjmp",
-    "sigsetjmp",
     "uselocale",
     "__uselocale",
     "munmap",
     "mprotect",
     "madvise",
-    "getpid",
-    "gettid",
-    "getpagesize",
     "gettimeofday",
     "time",
-    "clock",
-    "dl_iterate_phdr",
     "getauxval",
-    "gnu_get_libc_version",
-    "__tls_get_addr",
     "getrandom",
     "getcwd",
     "setbuf",
-    "tzset",
+    "signal",
 ];
 
 /// Calls whose pointer arguments do not lead to memory that they read.
@@ -134,17 +140,12 @@ const NO_MEMORY: &[&str] = &[
     "getrusage",
     "times",
     "uname",
-    // What they are told in numbers counts: which descriptor is closed, which signal is caught.
+    // What they are told in numbers counts: which descriptor is closed.
     "close",
     "isatty",
-    "sigaction",
-    "signal",
-    "sigaddset",
-    "sigprocmask",
     "setvbuf",
     "sysconf",
     "clock_gettime",
-    "poll",
     // What `setjmp` returns then is counted as lost.
     "longjmp",
     "siglongjmp",
@@ -155,8 +156,12 @@ pub fn is_quiet(name: &str) -> bool {
     QUIET.contains(&name)
 }
 
+pub fn is_decided(name: &str) -> bool {
+    DECIDED.contains(&name)
+}
+
 pub fn ignores_memory(name: &str) -> bool {
-    NO_MEMORY.contains(&name)
+    NO_MEMORY.contains(&name) || is_decided(name)
 }
 
 /// Functions of the C library that are given structures look at what these point to. Those of the C++ library are given

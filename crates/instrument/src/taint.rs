@@ -7,6 +7,7 @@
 use crate::calls::{Callee, callee_of};
 use crate::ir::{Ir, Opcode, Value};
 use crate::leaves::{self, Leaf};
+use crate::named::Named;
 use std::collections::{HashMap, HashSet};
 
 #[derive(Default)]
@@ -15,14 +16,14 @@ pub struct Taint {
     results: HashSet<Value>,
     /// Functions whose values carry no label, whatever they are given.
     unlabelled: HashSet<Value>,
-    /// Functions whose address is used otherwise than to call them.
+    /// Functions whose address is used otherwise than to call them, or that assembler may call.
     pub address_taken: HashSet<Value>,
 }
 
 impl Taint {
-    pub fn of(ir: Ir, functions: &[Value], unlabelled: &HashSet<Value>) -> Taint {
+    pub fn of(ir: Ir, functions: &[Value], unlabelled: &HashSet<Value>, named: &Named) -> Taint {
         let mut taint = Taint {
-            address_taken: address_taken(functions),
+            address_taken: address_taken(functions, named),
             unlabelled: unlabelled.clone(),
             ..Taint::default()
         };
@@ -149,11 +150,19 @@ fn is_entry(function: Value) -> bool {
     function.name() == "LLVMFuzzerTestOneInput"
 }
 
-fn address_taken(functions: &[Value]) -> HashSet<Value> {
+/// What calls these at the start looks at labels of their results by itself.
+pub fn is_start(function: Value) -> bool {
+    is_entry(function) || function.name() == "main"
+}
+
+fn address_taken(functions: &[Value], named: &Named) -> HashSet<Value> {
+    let is_taken = |function: Value| {
+        is_entry(function) || is_address_taken(function) || named.words.contains(&function.name())
+    };
     functions
         .iter()
         .copied()
-        .filter(|&function| is_entry(function) || is_address_taken(function))
+        .filter(|&function| is_taken(function))
         .collect()
 }
 

@@ -4,23 +4,47 @@ use crate::{events, objects, shadow, texts};
 use trace::event::LossReason;
 use trace::node::Label;
 
-/// Functions that lose nothing, although they are not traced.
-static mut HARMLESS: (*const u64, usize) = (core::ptr::null(), 0);
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __chg_rt_harmless(functions: *const u64, count: u64) {
-    unsafe { HARMLESS = (functions, count as usize) };
+struct Harmless {
+    functions: *const u64,
+    count: usize,
+    /// The first of them take no values either.
+    quiet: usize,
 }
 
-fn is_harmless(target: u64) -> bool {
-    let (functions, count) = unsafe { HARMLESS };
-    count > 0 && unsafe { core::slice::from_raw_parts(functions, count) }.contains(&target)
+/// Functions that look at no memory, although they are not traced.
+static mut HARMLESS: Harmless = Harmless {
+    functions: core::ptr::null(),
+    count: 0,
+    quiet: 0,
+};
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __chg_rt_harmless(functions: *const u64, count: u64, quiet: u64) {
+    unsafe {
+        HARMLESS = Harmless {
+            functions,
+            count: count as usize,
+            quiet: quiet as usize,
+        }
+    };
+}
+
+fn harmless() -> &'static [u64] {
+    let known = unsafe { &*(&raw const HARMLESS) };
+    match known.count {
+        0 => &[],
+        count => unsafe { core::slice::from_raw_parts(known.functions, count) },
+    }
+}
+
+fn takes_no_values(target: u64) -> bool {
+    harmless()[..unsafe { HARMLESS.quiet }].contains(&target)
 }
 
 /// An argument of a call through a pointer that led into such code; without a label if it did not.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __chg_rt_foreign_value(label: Label, value: u64, target: u64, site: u32) {
-    if label != 0 && !is_harmless(target) {
+    if label != 0 && !takes_no_values(target) {
         let reason = LossReason::ExternalCall as u32;
         unsafe { events::__chg_rt_concretize(site, label, value, reason) };
     }
@@ -34,7 +58,7 @@ pub unsafe extern "C" fn __chg_rt_foreign_memory(
     target: u64,
     site: u32,
 ) {
-    if outside != 0 && !is_harmless(target) {
+    if outside != 0 && !harmless().contains(&target) {
         unsafe { __chg_rt_hand_over(address, 0, site) };
     }
 }

@@ -83,7 +83,7 @@ pub unsafe extern "C" fn __chg_rt_untraced_input(which: u32) {
         } else if is(StreamKind::Environment) {
             unseen::ENVIRONMENT | readers(unsafe { CStr::from_ptr(state::at(stream.name)) })
         } else {
-            0
+            unseen::HARNESS
         };
         if which & kinds != 0 {
             untraced(number as i32);

@@ -186,6 +186,8 @@ pub mod unseen {
     pub const LOCALE: u32 = 1 << 5;
     pub const TEMPORARY: u32 = 1 << 6;
     pub const TIME_ZONE: u32 = 1 << 7;
+    /// What a harness is given.
+    pub const HARNESS: u32 = 1 << 8;
 }
 
 #[repr(u32)]

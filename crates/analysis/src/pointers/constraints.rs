@@ -253,6 +253,15 @@ impl Generator<'_> {
     fn starts(&mut self) {
         let outside = self.outside();
         self.solver.add(outside, outside);
+        for (index, global) in self.program.globals.iter().enumerate() {
+            let is_theirs = global.initialiser.is_none();
+            if is_theirs && library::is_way_to_arguments(&global.symbol) {
+                let origin = Origin::Global(GlobalId::new(index));
+                let object = self.objects.object(origin, Some(global.ty), self.program);
+                let cell = self.cell(object, 0);
+                self.solver.add(cell, outside);
+            }
+        }
         for id in self.program.definitions() {
             let function = self.program.function(id);
             if matches!(function.symbol.as_str(), "main" | "LLVMFuzzerTestOneInput") {

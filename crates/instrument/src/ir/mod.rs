@@ -18,7 +18,7 @@ use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::debuginfo::LLVMGetSubprogram;
 use inkwell::llvm_sys::prelude::*;
 use inkwell::llvm_sys::target::*;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 pub use value::Written;
 
 /// Attributes that let the optimiser drop, merge or move calls.
@@ -111,6 +111,16 @@ impl Ir {
             next = unsafe { LLVMGetNextGlobal(next) };
         }
         all
+    }
+
+    /// Assembler outside of functions.
+    pub fn assembler(&self) -> String {
+        let mut length = 0;
+        let text = unsafe {
+            let text = LLVMGetModuleInlineAsm(self.module, &mut length);
+            std::slice::from_raw_parts(text.cast::<u8>(), length)
+        };
+        String::from_utf8_lossy(text).into_owned()
     }
 
     pub fn function(&self, name: &str) -> Option<Value> {
@@ -417,6 +427,18 @@ impl Type {
 
     pub fn zero(self) -> Value {
         Value(unsafe { LLVMConstNull(self.0) })
+    }
+
+    pub fn struct_name(self) -> Option<String> {
+        if self.kind() != Kind::LLVMStructTypeKind {
+            return None;
+        }
+        let name = unsafe { LLVMGetStructName(self.0) };
+        (!name.is_null()).then(|| {
+            unsafe { CStr::from_ptr(name) }
+                .to_string_lossy()
+                .into_owned()
+        })
     }
 
     pub fn fields(self) -> Vec<Type> {

@@ -72,13 +72,16 @@ impl Value {
 
     /// Whether an inline assembler value has this in its text.
     pub fn asm_contains(self, part: &str) -> bool {
+        self.asm_text().contains(part)
+    }
+
+    pub fn asm_text(self) -> String {
         let mut length = 0;
         let text = unsafe {
             let text = LLVMGetInlineAsmAsmString(self.0, &mut length);
             std::slice::from_raw_parts(text.cast::<u8>(), length)
         };
-        text.windows(part.len())
-            .any(|window| window == part.as_bytes())
+        String::from_utf8_lossy(text).into_owned()
     }
 
     pub fn constant_value(self) -> Option<u64> {
