@@ -43,7 +43,17 @@ const PLACES: [&str; 6] = [
     "/usr/lib",
 ];
 /// Whoever calls these can come by any name.
-pub const BY_NAME: [&str; 4] = ["dlopen", "dlmopen", "dlsym", "dlvsym"];
+pub const BY_NAME: [&str; 8] = [
+    "dlopen",
+    "dlmopen",
+    "dlsym",
+    "dlvsym",
+    // The other way round: these tell the name of an address.
+    "dladdr",
+    "dladdr1",
+    "backtrace_symbols",
+    "backtrace_symbols_fd",
+];
 
 impl Built {
     /// Objects without bitcode may call what they like, shared libraries what they have a name of.

@@ -12,6 +12,7 @@ mod cache;
 mod choices;
 mod command;
 mod compile_commands;
+mod coroutines;
 mod digest;
 mod directory;
 mod error;

@@ -7,6 +7,7 @@
 
 use crate::cache::Work;
 use crate::choices;
+use crate::coroutines;
 use crate::error::BuildError;
 use crate::process::run;
 use crate::rust;
@@ -19,11 +20,12 @@ use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::{
     CodeModel, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple,
 };
+use inkwell::values::FunctionValue;
 use inkwell::{GlobalVisibility, OptimizationLevel};
 use std::path::{Path, PathBuf};
 
 /// Part of cache keys: changes whenever prepared bitcode would look different.
-pub const PREPARATION: &str = "4";
+pub const PREPARATION: &str = "5";
 
 /// The prepared program in an entry of the cache.
 pub const BITCODE: &str = "program.bc";
@@ -45,6 +47,9 @@ pub enum Entry {
     /// `LLVMFuzzerTestOneInput` without a `main`.
     Harness,
 }
+
+/// What a function says that is not to be optimised though others are.
+const UNOPTIMISED: &str = "changeling-optnone";
 
 /// What the whole-program bitcode told about itself.
 #[derive(Clone, Debug)]
@@ -127,9 +132,14 @@ fn prepare_linked(
     let machine = target_machine().map_err(broken)?;
     choices::make_plain(&module, &machine).map_err(broken)?;
     let passes = if by_line { PASSES_BY_LINE } else { PASSES };
+    let first = coroutines::passes(&module);
+    let passes: Vec<&str> = first.into_iter().chain([passes]).collect();
     module
-        .run_passes(passes, &machine, PassBuilderOptions::create())
-        .and_then(|()| module.verify())
+        .run_passes(&passes.join(","), &machine, PassBuilderOptions::create())
+        .and_then(|()| {
+            coroutines::allow_returns(&module);
+            module.verify()
+        })
         .map_err(|message| broken(message.to_string()))?;
     write(&module, output)?;
     Ok(Facts {
@@ -221,10 +231,25 @@ fn keep_bodies(module: &Module) {
 
 /// A compiler that was asked not to optimise forbids it for good; then the passes above would leave
 /// its functions as they are, and every one of them would look changed beside one that was prepared.
-fn allow_passes(module: &Module) {
+/// Where only some functions say so the source does, and those are marked: the plain program has other code for them.
+fn allow_passes(module: &Module<'_>) {
     let forbidden = Attribute::get_named_enum_kind_id("optnone");
-    for function in module.get_functions() {
+    let forbids = |function: &FunctionValue<'_>| {
+        let found = function.get_enum_attribute(AttributeLoc::Function, forbidden);
+        found.is_some()
+    };
+    let defined = module
+        .get_functions()
+        .filter(|f| f.count_basic_blocks() > 0);
+    let (unoptimised, others): (Vec<_>, Vec<_>) = defined.partition(forbids);
+    for function in unoptimised {
         function.remove_enum_attribute(AttributeLoc::Function, forbidden);
+        if !others.is_empty() {
+            let mark = module
+                .get_context()
+                .create_string_attribute(UNOPTIMISED, "");
+            function.add_attribute(AttributeLoc::Function, mark);
+        }
     }
 }
 

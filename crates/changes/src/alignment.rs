@@ -419,15 +419,16 @@ impl<'a, 'p> Aligner<'a, 'p> {
     }
 
     /// Whether parameters are passed alike: of one that is passed by value the function has a copy of its own, and
-    /// apart from that it looks like a pointer.
+    /// apart from that it looks like a pointer; and one that is promised to be the only way to something makes other
+    /// code of what goes through it.
     fn same_passing(&self, x: u32, y: u32) -> bool {
-        let by_value = |version: &Version<'_, '_>, function: FunctionId, at: u32| {
+        let passing = |version: &Version<'_, '_>, function: FunctionId, at: u32| {
             let parameters = &version.keys.program.function(function).parameters;
             let parameter = parameters.get(at as usize);
-            parameter.is_some_and(|parameter| parameter.by_value)
+            parameter.map(|parameter| (parameter.by_value, parameter.no_alias))
         };
         let (left, right) = self.functions;
-        by_value(&self.base, left, x) == by_value(&self.head, right, y)
+        passing(&self.base, left, x) == passing(&self.head, right, y)
     }
 
     /// A jump to a new block, or one away from a vanished block, is not itself

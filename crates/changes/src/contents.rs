@@ -116,7 +116,7 @@ impl<'a> Contents<'a> {
         match value {
             Value::Constant(id) => self.constant(self.program.constant(id)),
             Value::Global(id) => self.global(id),
-            Value::Function(id) => self.keys.function(id),
+            Value::Function(id) => self.keys.address(id),
             Value::Result(_) | Value::Argument(_) => 0,
         }
     }

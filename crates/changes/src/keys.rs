@@ -32,6 +32,8 @@ pub struct Keys<'p> {
     constants: Vec<u64>,
     globals: Vec<u64>,
     functions: Vec<u64>,
+    /// The functions as addresses: where they lie counts, too.
+    addresses: Vec<u64>,
     pub(crate) labels: HashMap<BlockId, u64>,
     joints: Joints,
 }
@@ -44,6 +46,7 @@ impl<'p> Keys<'p> {
             constants: Vec::new(),
             globals: Vec::new(),
             functions: Vec::new(),
+            addresses: Vec::new(),
             labels: HashMap::new(),
             joints: Joints::new(program),
         };
@@ -68,6 +71,10 @@ impl<'p> Keys<'p> {
                 None => hash(&("function", function_name(program, id))),
             })
             .collect();
+        let lying = keys.functions.iter().zip(&program.functions);
+        let lying =
+            lying.map(|(key, function)| hash(&(key, &function.section, function.alignment)));
+        keys.addresses = lying.collect();
         let contents = Contents::new(program, names, &keys);
         let (globals, constants) = (contents.globals(), contents.constants());
         (keys.globals, keys.constants) = (globals, constants);
@@ -107,6 +114,7 @@ impl<'p> Keys<'p> {
             global.constant,
             global.thread_local,
             &global.section,
+            global.alignment,
         ))
     }
 
@@ -117,8 +125,13 @@ impl<'p> Keys<'p> {
             Value::Argument(n) => Some(hash(&("argument", n))),
             Value::Constant(id) => Some(self.constants[id.index()]),
             Value::Global(id) => Some(self.globals[id.index()]),
-            Value::Function(id) => Some(self.functions[id.index()]),
+            Value::Function(id) => Some(self.addresses[id.index()]),
         }
+    }
+
+    /// As something whose address is used.
+    pub fn address(&self, id: FunctionId) -> u64 {
+        self.addresses[id.index()]
     }
 
     pub fn function(&self, id: FunctionId) -> u64 {
@@ -165,8 +178,16 @@ impl<'p> Keys<'p> {
         }
     }
 
-    /// The kind and everything fixed about it but its operands.
+    /// The kind and everything fixed about it but its operands. What the function is compiled for has a say in each
+    /// instruction.
     pub fn detail(&self, instruction: &Instruction) -> u64 {
+        let function = self.program.block(instruction.block).function;
+        let attributes = &self.program.function(function).attributes;
+        let detail = self.own_detail(instruction);
+        hash(&(detail, &instruction.manner, attributes))
+    }
+
+    fn own_detail(&self, instruction: &Instruction) -> u64 {
         let kind = self.kind(instruction);
         match &instruction.operation {
             Operation::Binary(_, flags) => hash(&(kind, flags)),
@@ -244,6 +265,10 @@ impl<'p> Keys<'p> {
                 let operands = instruction.operands.iter().enumerate();
                 let count = operands.filter(|(n, _)| !ASSERTED_AT.contains(n));
                 count.map(|(_, &value)| value).collect()
+            }
+            Operation::Call(call) => {
+                let bundled = call.bundled.iter().copied();
+                instruction.uses().chain(bundled).collect()
             }
             _ => instruction.uses().collect(),
         }
@@ -334,10 +359,12 @@ impl<'p> Keys<'p> {
             "llvm.donothing",
         ];
         match instruction.call() {
+            // A promise about an address is kept by the code that is made of it.
             Some(Call {
                 callee: Callee::Direct(callee),
+                bundled,
                 ..
-            }) => {
+            }) if bundled.is_empty() => {
                 let symbol = &self.program.function(*callee).symbol;
                 IDLE.iter().any(|prefix| symbol.starts_with(prefix))
             }

@@ -6,6 +6,7 @@ use crate::settings::Settings;
 use crate::version::Version;
 use changeling_explore::guide::{Guide, NoGuide};
 use changeling_explore::guides::{Survey, Surveyed, survey};
+use changeling_program::{Function, Program};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -83,7 +84,8 @@ fn look(
         && versions[0].built.link == versions[1].built.link
         && versions
             .iter()
-            .all(|version| version.built.exports().are_certain());
+            .all(|version| version.built.exports().are_certain())
+        && !shows_code(settings, &compared.programs);
     let deadline = Instant::now() + time;
     std::thread::spawn(move || {
         let made = std::panic::catch_unwind(|| {
@@ -115,4 +117,30 @@ fn look(
             time.as_secs_f64()
         )),
     }
+}
+
+/// Variables that have Rust's library print backtraces.
+const BACKTRACES: [&str; 2] = ["RUST_BACKTRACE", "RUST_LIB_BACKTRACE"];
+/// Functions that tell names of functions, or how far into one an address is.
+const TELLING: [&str; 4] = [
+    "dladdr",
+    "dladdr1",
+    "backtrace_symbols",
+    "backtrace_symbols_fd",
+];
+/// The same in Rust: modules of its library, and of the crate.
+const CAPTURES: [&str; 2] = ["std::backtrace::", "backtrace::capture::"];
+
+/// Whether programs may show what their functions are called and where in the source they are: then all that is no
+/// change otherwise, another name or another line, can be seen.
+fn shows_code(settings: &Settings, programs: &[Program; 2]) -> bool {
+    let tells = |function: &Function| {
+        TELLING.contains(&function.symbol.as_str())
+            || CAPTURES.iter().any(|module| function.name.contains(module))
+    };
+    let mut variables = BACKTRACES.into_iter();
+    variables.any(|name| settings.input.has_variable(name))
+        || programs
+            .iter()
+            .any(|program| program.functions.iter().any(tells))
 }

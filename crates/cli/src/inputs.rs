@@ -68,6 +68,15 @@ impl InputOptions {
         self.options.is_empty()
     }
 
+    /// Whether an environment variable of this name is given.
+    pub fn has_variable(&self, name: &str) -> bool {
+        let is_it = |(kind, text): &(Kind, String)| {
+            let own = text.split_once('=').map_or(text.as_str(), |(own, _)| own);
+            *kind == Kind::Variable && own == name
+        };
+        self.options.iter().any(is_it)
+    }
+
     /// What is symbolic, in words: the bound of an exploration.
     pub fn describe(input: &Input) -> String {
         let parts: Vec<String> = input

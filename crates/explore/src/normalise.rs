@@ -160,12 +160,15 @@ impl Normaliser {
 
 /// In bytes mode; `(?-u)` keeps classes to ASCII so that any output can be read.
 const STABLE: &[(&str, &str)] = &[
-    // `prog: file.c:12: function: Assertion `x' failed.`
+    // `prog: file.c:12: function: Assertion `x' failed.` A function may move to another file.
     (
-        r"(?m-u)^(.*?[^\s:]):[0-9]+(: .*\bAssertion `.*' failed\.)",
-        "$1:<line>$2",
+        r"(?m-u)^((?:.*?\s)?)[^\s:]+:[0-9]+(: .*\bAssertion `.*' failed\.)",
+        "$1<source>:<line>$2",
     ),
-    (r"(?-u)(\bpanicked at [^\n:]+):[0-9]+:[0-9]+", "$1:<line>"),
+    (
+        r"(?-u)(\bpanicked at )[^\n:]+:[0-9]+:[0-9]+",
+        "$1<source>:<line>",
+    ),
     (
         r"(?m-u)^([^\s:]+):[0-9]+:[0-9]+(: runtime error:)",
         "$1:<line>$2",
@@ -279,13 +282,17 @@ mod tests {
         let n = normaliser();
         assert_eq!(
             text(&n, "cut.v1: a/cut.c:12: main: Assertion `init!=0' failed."),
-            text(&n, "cut.v2: a/cut.c:19: main: Assertion `init!=0' failed.")
+            text(&n, "cut.v2: b/cut.h:19: main: Assertion `init!=0' failed.")
+        );
+        assert_ne!(
+            text(&n, "cut.v1: cut.c:12: main: Assertion `init!=0' failed."),
+            text(&n, "cut.v2: cut.c:12: init: Assertion `init!=0' failed.")
         );
         assert_eq!(
             text(&n, "thread 'main' (12) panicked at src/main.rs:3:5:\nboom"),
             text(
                 &n,
-                "thread 'main' (15) panicked at src/main.rs:30:15:\nboom"
+                "thread 'main' (15) panicked at src/parts.rs:30:15:\nboom"
             )
         );
         for ordinary in [

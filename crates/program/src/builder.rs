@@ -113,6 +113,7 @@ impl Builder {
             constant: false,
             thread_local: false,
             section: None,
+            alignment: 1,
             initialiser,
             place: None,
         });
@@ -141,6 +142,7 @@ impl Builder {
             name: String::new(),
             ty,
             by_value: false,
+            no_alias: false,
         });
         self.program.functions.push(Function {
             symbol: name.into(),
@@ -156,6 +158,9 @@ impl Builder {
             place: None,
             no_return: false,
             no_unwind: false,
+            attributes: String::new(),
+            section: None,
+            alignment: 0,
         });
         FunctionId::new(self.program.functions.len() - 1)
     }
@@ -245,6 +250,7 @@ impl FunctionBuilder<'_> {
             operands,
             block: self.current,
             location,
+            manner: None,
         });
         program.blocks[self.current.index()].count += 1;
         program.functions[self.function.index()].site_count += 1;
@@ -403,6 +409,7 @@ impl FunctionBuilder<'_> {
             signature,
             no_return,
             no_unwind: false,
+            bundled: Vec::new(),
             invoke,
         };
         self.emit(Operation::Call(call), result, arguments.to_vec())

@@ -14,6 +14,9 @@ pub struct Instruction {
     pub operands: Vec<Value>,
     pub block: BlockId,
     pub location: Option<LocationId>,
+    /// What else has a say in what it does, such as alignments, in words that are the same if it is.
+    #[serde(default)]
+    pub manner: Option<Box<str>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -206,6 +209,9 @@ pub struct Call {
     pub no_return: bool,
     /// The call never unwinds.
     pub no_unwind: bool,
+    /// What it tells the compiler beside its arguments; the tags are in the instruction's manner.
+    #[serde(default)]
+    pub bundled: Vec<Value>,
     /// For an invoke: where it goes after returning and when unwinding.
     pub invoke: Option<Invoke>,
 }

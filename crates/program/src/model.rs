@@ -58,6 +58,15 @@ pub struct Function {
     pub place: Option<Place>,
     pub no_return: bool,
     pub no_unwind: bool,
+    /// What else of how it was declared has a say in the code that is made of its body: the processor that it is for,
+    /// whether it is optimised.
+    #[serde(default)]
+    pub attributes: String,
+    /// Where the source wants it to lie, and at which multiples of how many bytes; 0 if that is all the same.
+    #[serde(default)]
+    pub section: Option<String>,
+    #[serde(default)]
+    pub alignment: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,6 +75,9 @@ pub struct Parameter {
     pub ty: TypeId,
     /// The caller's object is copied; the pointer is not shared.
     pub by_value: bool,
+    /// Nothing else leads to what it leads to, as the source promises (`restrict`, Rust's references).
+    #[serde(default)]
+    pub no_alias: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -98,6 +110,9 @@ pub struct Global {
     /// Where the source wants it to lie. What lies among the addresses of functions that run before `main` runs.
     #[serde(default)]
     pub section: Option<String>,
+    /// Its address is a multiple of so many bytes.
+    #[serde(default)]
+    pub alignment: u32,
     /// `None` if only declared here.
     pub initialiser: Option<Value>,
     pub place: Option<Place>,

@@ -14,6 +14,7 @@ mod settings;
 mod unseen;
 mod values;
 mod verdicts;
+mod verdicts_code;
 mod writing;
 
 use room::*;

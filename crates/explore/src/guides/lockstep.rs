@@ -191,7 +191,8 @@ impl<'a> Work<'a> {
         self.lockstep.blind[0].extend(lone);
         let lone = head.blocks().filter(|block| !matched.contains(block));
         self.lockstep.blind[1].extend(lone);
-        if partners.get(&base_entry) != Some(&head_entry) || !self.same_parameters(functions) {
+        let same = self.same_parameters(functions) && base.attributes == head.attributes;
+        if partners.get(&base_entry) != Some(&head_entry) || !same {
             self.blind([base_entry, head_entry]);
         }
         for (&block, &other) in &partners {
@@ -211,7 +212,8 @@ impl<'a> Work<'a> {
         let [base, head] = functions.map(|function| &function.parameters);
         base.len() == head.len()
             && base.iter().zip(head).all(|(base, head)| {
-                base.by_value == head.by_value && self.same_type(base.ty, head.ty)
+                let passing = [base, head].map(|own| (own.by_value, own.no_alias));
+                passing[0] == passing[1] && self.same_type(base.ty, head.ty)
             })
     }
 
@@ -317,6 +319,9 @@ impl<'a> Work<'a> {
 
     /// Of instructions one of which was modified: whether they do the same with equal operands.
     fn same_operation(&self, base: &Instruction, head: &Instruction) -> bool {
+        if base.manner != head.manner {
+            return false;
+        }
         match (&base.operation, &head.operation) {
             (Operation::Store(base), Operation::Store(head)) => base == head,
             (Operation::Return, Operation::Return) => true,
@@ -403,7 +408,10 @@ fn is_silent(program: &Program, instruction: &Instruction) -> bool {
         | Operation::Address(_)
         | Operation::ExtractValue { .. }
         | Operation::InsertValue { .. } => true,
-        Operation::Load(access) => !access.volatile && !access.atomic,
+        // What may lie anywhere does not fail where another does.
+        Operation::Load(access) => {
+            !access.volatile && !access.atomic && instruction.manner.is_none()
+        }
         Operation::Call(call) => match call.callee {
             Callee::Direct(callee) => is_arithmetic(&program.function(callee).symbol),
             _ => false,

@@ -4,7 +4,7 @@ use crate::runner::Side;
 use changeling_analysis::names::{known_functions, known_variables};
 use changeling_changes::{Change, ChangeSet, Subject, referred};
 use changeling_program::{
-    BlockId, Constant, FunctionId, GlobalId, Operation, Program, Site, Value,
+    BlockId, Constant, FunctionId, GlobalId, Linkage, Operation, Program, Site, Value, stable_name,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -62,7 +62,15 @@ impl Pair<'_> {
     fn is_known_alike(&self) -> bool {
         let [base, head] = self.programs.map(known_functions);
         let mut matched = self.changes.functions.iter();
-        let alike = matched.all(|pair| base.contains(&pair.base) == head.contains(&pair.head));
+        let name = |side: Side, id: FunctionId| {
+            let function = self.programs[side.index()].function(id);
+            stable_name(&function.symbol, function.linkage == Linkage::Internal)
+        };
+        let alike = matched.all(|pair| {
+            let known = base.contains(&pair.base);
+            let same = !known || name(Side::Base, pair.base) == name(Side::Head, pair.head);
+            known == head.contains(&pair.head) && same
+        });
         let lone = |known: &BTreeSet<FunctionId>, lone: &[FunctionId]| {
             let mut lone = lone.iter();
             lone.any(|id| known.contains(id))

@@ -79,6 +79,7 @@ impl<'m> Reader<'m> {
             location: instruction
                 .debug_location()
                 .map(|location| self.location(location)),
+            manner: self.manner(instruction),
         }
     }
 
@@ -209,6 +210,7 @@ impl<'m> Reader<'m> {
             signature: self.type_id(instruction.called_type()),
             no_return: has("noreturn") || callee_has("noreturn"),
             no_unwind: has("nounwind") || callee_has("nounwind"),
+            bundled: self.bundled(instruction),
             invoke,
         }
     }

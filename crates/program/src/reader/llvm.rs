@@ -318,6 +318,49 @@ impl<'m> Value<'m> {
         !unsafe { LLVMGetCallSiteEnumAttribute(self.0, place.index(), kind) }.is_null()
     }
 
+    /// The value of an attribute that is a text.
+    pub fn word(self, name: &str) -> Option<String> {
+        let index = AttributePlace::Function.index();
+        let (text, length) = (name.as_ptr().cast(), name.len() as u32);
+        let attribute = unsafe { LLVMGetStringAttributeAtIndex(self.0, index, text, length) };
+        if attribute.is_null() {
+            return None;
+        }
+        let mut length = 0;
+        let value = unsafe { LLVMGetStringAttributeValue(attribute, &mut length) };
+        Some(copied(value, length as usize))
+    }
+
+    /// Of a function, variable, load, store or place on the stack; 0 if nothing is said.
+    pub fn alignment(self) -> u32 {
+        unsafe { LLVMGetAlignment(self.0) }
+    }
+
+    /// Liberties that the compiler may take with a computation.
+    pub fn fast_math(self) -> u32 {
+        match unsafe { LLVMCanValueUseFastMathFlags(self.0) } {
+            0 => 0,
+            _ => unsafe { LLVMGetFastMathFlags(self.0) },
+        }
+    }
+
+    /// Tags and operands of what a call tells the compiler beside its arguments.
+    pub fn bundles(self) -> Vec<(String, Vec<Value<'m>>)> {
+        let count = unsafe { LLVMGetNumOperandBundles(self.0) };
+        let bundle = |n| unsafe {
+            let bundle = LLVMGetOperandBundleAtIndex(self.0, n);
+            let mut length = 0;
+            let tag = LLVMGetOperandBundleTag(bundle, &mut length);
+            let tag = copied(tag, length);
+            let values = (0..LLVMGetNumOperandBundleArgs(bundle))
+                .map(|n| Value::sure(LLVMGetOperandBundleArgAtIndex(bundle, n)));
+            let values = values.collect();
+            LLVMDisposeOperandBundle(bundle);
+            (tag, values)
+        };
+        (0..count).map(bundle).collect()
+    }
+
     pub fn subprogram(self) -> Option<Metadata<'m>> {
         Metadata::maybe(unsafe { LLVMGetSubprogram(self.0) })
     }

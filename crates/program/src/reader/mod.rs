@@ -4,6 +4,7 @@ mod body;
 mod constants;
 mod debug;
 mod llvm;
+mod manner;
 mod signature;
 mod types;
 
@@ -213,6 +214,7 @@ impl<'m> Reader<'m> {
                     name: parameter.name(),
                     ty: self.type_id(parameter.ty()),
                     by_value: function.has_attribute(place, "byval"),
+                    no_alias: function.has_attribute(place, "noalias"),
                 }
             });
         let parameters = parameters.collect();
@@ -234,6 +236,9 @@ impl<'m> Reader<'m> {
             place: subprogram.and_then(|subprogram| self.subprogram_place(subprogram)),
             no_return: has("noreturn"),
             no_unwind: has("nounwind"),
+            attributes: manner::attributes(function),
+            section: function.section(),
+            alignment: manner::alignment(function),
         }
     }
 
@@ -248,6 +253,7 @@ impl<'m> Reader<'m> {
             constant: global.is_global_constant(),
             thread_local: global.is_thread_local(),
             section: global.section(),
+            alignment: global.alignment(),
             initialiser,
             place: global
                 .global_debug()
