@@ -9,6 +9,7 @@ use crate::source::SourceOptions;
 use changeling_explore::budget::Budget;
 use changeling_explore::guides::{Choice, ChoiceError};
 use changeling_explore::normalise::UserRule;
+use changeling_report::files::make_directory;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -21,19 +22,29 @@ pub struct SearchOptions {
     #[arg(long = "seed", value_name = "PATH", help_heading = "Search")]
     pub seeds: Vec<PathBuf>,
     /// Time for the search, such as 30s, 10m, 2h [default: 60s]
-    #[arg(long, value_name = "TIME", help_heading = "Search")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        help_heading = "Search"
+    )]
     pub time: Option<String>,
     /// Most inputs to run
-    #[arg(long, value_name = "N", help_heading = "Search")]
+    #[arg(long, value_name = "N", value_parser = number::<u64>, allow_negative_numbers = true, help_heading = "Search")]
     pub runs: Option<u64>,
     /// Workers [default: one per processor]
-    #[arg(long, value_name = "N", help_heading = "Search")]
+    #[arg(long, value_name = "N", value_parser = number::<usize>, allow_negative_numbers = true, help_heading = "Search")]
     pub jobs: Option<usize>,
     /// Most memory of the search, such as 4G
-    #[arg(long, value_name = "SIZE", help_heading = "Search")]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        allow_hyphen_values = true,
+        help_heading = "Search"
+    )]
     pub memory: Option<String>,
     /// Stop once N groups of differences are known
-    #[arg(long, value_name = "N", help_heading = "Search")]
+    #[arg(long, value_name = "N", value_parser = number::<usize>, allow_negative_numbers = true, help_heading = "Search")]
     pub differences: Option<usize>,
     /// Guides of the search, separated by commas: all (usual), none, reach, subgoals, prune, csg, incremental, correlation, values
     #[arg(long, value_name = "LIST", help_heading = "Search")]
@@ -45,13 +56,23 @@ pub struct SearchOptions {
     #[arg(long, value_name = "DIR", help_heading = "Search")]
     pub record_queries: Option<PathBuf>,
     /// Number that random choices start from [default: 0]
-    #[arg(long, value_name = "N", help_heading = "Search")]
+    #[arg(long, value_name = "N", value_parser = number::<u64>, allow_negative_numbers = true, help_heading = "Search")]
     pub random_seed: Option<u64>,
     /// Time for one run of a program [default: 1s]
-    #[arg(long, value_name = "TIME", help_heading = "Runs")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        help_heading = "Runs"
+    )]
     pub run_time: Option<String>,
     /// Memory for one run of a program [default: 1G]
-    #[arg(long, value_name = "SIZE", help_heading = "Runs")]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        allow_hyphen_values = true,
+        help_heading = "Runs"
+    )]
     pub run_memory: Option<String>,
     /// Count a sanitizer finding in one version only as a difference: address,undefined
     #[arg(long, value_name = "LIST", help_heading = "Runs")]
@@ -236,6 +257,11 @@ pub fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
+fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+    let wanted = "expected a whole number that is not negative, such as 4";
+    text.parse().map_err(|_| wanted.to_owned())
+}
+
 /// `30s`, `10m`, `2h`, `500ms`; a bare number is seconds.
 pub fn duration(option: &str, text: &str) -> Result<Duration, Failure> {
     let (number, factor) = match split_unit(text) {
@@ -317,12 +343,7 @@ fn solver(
 ) -> Result<changeling_solver::Settings, Failure> {
     let mut settings = changeling_solver::Settings::default();
     if let Some(directory) = record {
-        std::fs::create_dir_all(&directory).map_err(|error| {
-            usage(&format!(
-                "--record-queries {}: {error}",
-                directory.display()
-            ))
-        })?;
+        make_directory(&directory).map_err(|error| usage(&format!("--record-queries: {error}")))?;
         settings.record = Some(directory);
     }
     match name {

@@ -1,7 +1,9 @@
 //! Options that say how to build a version.
 
 use crate::settings::duration;
+use crate::version::absolute;
 use changeling_build::{BuildOptions, Source};
+use changeling_report::results::Recipe;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -26,7 +28,7 @@ pub struct SourceOptions {
     #[arg(long, help_heading = "Build")]
     pub cache: Option<PathBuf>,
     /// Time that the build command, cargo, or the compiler for one file may take, such as 90s, 5m
-    #[arg(long, value_name = "TIME", value_parser = build_time, help_heading = "Build")]
+    #[arg(long, value_name = "TIME", value_parser = build_time, allow_hyphen_values = true, help_heading = "Build")]
     pub build_time: Option<Duration>,
 }
 
@@ -47,6 +49,34 @@ impl SourceOptions {
             revision,
             command: self.build.clone(),
             program: self.program.clone().map(PathBuf::from),
+        }
+    }
+
+    /// What a case needs to be built again.
+    pub fn recipe(&self) -> Recipe {
+        Recipe {
+            command: self.build.clone(),
+            program: self.program.clone(),
+            flags: self.flags.clone(),
+            harness: self.harness.as_deref().map(absolute),
+            profile: self.profile.clone(),
+        }
+    }
+
+    /// What was not given is as it was when a case was found.
+    pub fn or_recipe(self, recipe: &Recipe) -> SourceOptions {
+        SourceOptions {
+            build: self.build.or_else(|| recipe.command.clone()),
+            program: self.program.or_else(|| recipe.program.clone()),
+            flags: match self.flags.is_empty() {
+                true => recipe.flags.clone(),
+                false => self.flags,
+            },
+            harness: self
+                .harness
+                .or_else(|| recipe.harness.clone().map(PathBuf::from)),
+            profile: self.profile.or_else(|| recipe.profile.clone()),
+            ..self
         }
     }
 

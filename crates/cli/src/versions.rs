@@ -57,12 +57,22 @@ impl Named {
     }
 
     /// A file or directory if there is one of that name, else a revision of the repository here.
-    pub fn either(name: &Path, options: &SourceOptions) -> Named {
+    pub fn either(name: &Path, options: &SourceOptions) -> Result<Named, Failure> {
+        if name.symlink_metadata().is_ok() {
+            return Ok(Named::path(name, options));
+        }
         match name.to_str() {
-            Some(text) if !name.exists() && commit(text).is_some() => {
-                Named::revision(text, options)
-            }
-            _ => Named::path(name, options),
+            Some(text) if commit(text).is_some() => Ok(Named::revision(text, options)),
+            _ => Err(Failure {
+                code: Code::UNKNOWN_REVISION,
+                what: format!(
+                    "{} is neither a file or directory nor a revision of the repository here",
+                    name.display()
+                ),
+                place: None,
+                help: Some("check the name; paths are taken from the current directory".into()),
+                output: None,
+            }),
         }
     }
 }

@@ -209,7 +209,10 @@ pub fn next_steps(results: &Results, out: &str) -> Vec<String> {
         Stopped::Time => steps.push("--resume --time 10m      search on for longer".into()),
         Stopped::Runs => steps.push("--resume --runs N      search on with more runs".into()),
         Stopped::Memory => steps.push("--memory SIZE      give the search more memory".into()),
-        Stopped::Interrupted => steps.push("--resume      go on where it stopped".into()),
+        // Before that there is nothing to go on with.
+        Stopped::Interrupted if results.stats.runs > 0 => {
+            steps.push("--resume      go on where it stopped".into());
+        }
         _ => {}
     }
     // Other inputs are of no help where none leads.

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::results::groups;
 use crate::source::SourceOptions;
 use changeling_report::accepted::{Accepted, Entry};
-use changeling_report::case::Case;
+use changeling_report::case::{Case, DESCRIPTION};
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
@@ -45,7 +45,10 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
             false => format!("accepted before: {title}"),
         });
     }
-    accepted.write(&path).map_err(wrong)?;
+    accepted.write(&path).map_err(|error| Failure {
+        code: Code::UNWRITTEN,
+        ..wrong(error)
+    })?;
     for line in lines {
         println!("{line}");
     }
@@ -76,7 +79,13 @@ pub fn case_folder(given: &Path, out: &Path) -> Result<PathBuf, Failure> {
 }
 
 fn numbered(given: &Path, out: &Path) -> Option<PathBuf> {
-    let number: u32 = given.to_str()?.parse().ok()?;
+    let name = given.to_str()?;
+    let named = out.join("cases").join(name);
+    // `..` is no case.
+    if given.components().count() == 1 && named.join(DESCRIPTION).is_file() {
+        return Some(named);
+    }
+    let number: u32 = name.parse().ok()?;
     let start = format!("{number:04}-");
     let entries = std::fs::read_dir(out.join("cases")).ok()?;
     let mut names = entries.filter_map(|entry| Some(entry.ok()?.path()));

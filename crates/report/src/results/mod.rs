@@ -125,6 +125,31 @@ pub struct Versions {
     /// The version that says what is right, if one was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub golden: Option<Version>,
+    /// How they were built, as far as anything was said of it.
+    #[serde(default, skip_serializing_if = "Recipe::is_empty")]
+    pub build: Recipe,
+}
+
+/// Options of a build that make another program of the same sources.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recipe {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<String>,
+    /// As an absolute path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub harness: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+}
+
+impl Recipe {
+    pub fn is_empty(&self) -> bool {
+        *self == Recipe::default()
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

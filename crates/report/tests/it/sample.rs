@@ -84,7 +84,6 @@ fn difference(number: u64, kind: Kind, title: &str, base: Outcome, head: Outcome
 
 pub fn results() -> Results {
     let versions = Versions {
-        golden: None,
         base: Version {
             label: "v1.2".into(),
             binary: "/tmp/cache/ab12/plain".into(),
@@ -96,6 +95,12 @@ pub fn results() -> Results {
             binary: "/tmp/cache/cd34/plain".into(),
             ..Version::default()
         },
+        build: Recipe {
+            command: Some("make tool".into()),
+            flags: vec!["-DX=\"1\"".into()],
+            ..Recipe::default()
+        },
+        ..Versions::default()
     };
     let mut results = Results::new(Bound::of(&input()), versions);
     results.verdict = Verdict::Differences;
