@@ -61,7 +61,14 @@ pub fn print(printing: Printing, concluded: &Concluded) {
     if printing == Printing::JsonLines {
         print_end(printing, results, out);
     } else if printing == Printing::Verdict {
-        say(&format!("{}\n", wording::verdict(results)));
+        let accepted = match results.accepted.count {
+            0 => String::new(),
+            _ => format!(
+                "; accepted before: {}",
+                wording::accepted(&results.accepted)
+            ),
+        };
+        say(&format!("{}{accepted}\n", wording::verdict(results)));
     } else {
         let shown = out.display().to_string();
         let summary = terminal::summary(results, &shown, Style::detect());

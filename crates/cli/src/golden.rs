@@ -54,6 +54,7 @@ impl Golden {
             binary: absolute(&self.built.plain),
             root: absolute(&self.built.source_root),
             commit: self.commit.clone(),
+            ..results::Version::default()
         }
     }
 

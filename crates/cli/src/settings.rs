@@ -12,7 +12,7 @@ use changeling_explore::normalise::UserRule;
 use changeling_report::files::make_directory;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Options of a search, as given.
@@ -93,6 +93,36 @@ pub struct SearchOptions {
     pub config: Option<PathBuf>,
 }
 
+impl SearchOptions {
+    /// A mistake in a setting that the command line does not have is one of the file.
+    fn or_of_file(&self, failure: Failure, path: &Path, keys: &[String]) -> Failure {
+        let option = failure.what.strip_prefix("--").unwrap_or_default();
+        let name = option.split([' ', ':']).next().unwrap_or_default();
+        let is_given = match name {
+            "time" => self.time.is_some(),
+            "memory" => self.memory.is_some(),
+            "run-time" => self.run_time.is_some(),
+            "run-memory" => self.run_memory.is_some(),
+            "runs" => self.runs.is_some(),
+            "jobs" => self.jobs.is_some(),
+            "differences" => self.differences.is_some(),
+            "guide" => self.guide.is_some(),
+            "solver" => self.solver.is_some(),
+            "record-queries" => self.record_queries.is_some(),
+            "sanitize" => self.sanitize.is_some(),
+            _ => return failure,
+        };
+        if is_given || !keys.iter().any(|key| key == name) {
+            return failure;
+        }
+        let rest = &option[name.len()..];
+        Failure {
+            what: format!("{}: `{name}`{rest}", path.display()),
+            ..failure
+        }
+    }
+}
+
 /// All that was decided.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -132,9 +162,13 @@ impl Settings {
     ) -> Result<Settings, Failure> {
         let mut rules: Vec<UserRule> = options.normalise.iter().map(|p| rule(p, "")).collect();
         let mut said = Said::default();
+        let given = options.clone();
+        let mut of_file = None;
         if let Some((path, table)) = config::read(options.config.as_deref())? {
             let mut file = ConfigFile::new(&path);
+            let keys: Vec<String> = table.keys().cloned().collect();
             file.apply(table, &mut options, &mut source)?;
+            of_file = Some((path.clone(), keys));
             rules.extend(file.rules);
             said = file.said;
             if input.is_empty() {
@@ -144,6 +178,20 @@ impl Settings {
         if input.is_empty() {
             input.push("stdin", USUAL_STDIN);
         }
+        let decided = Settings::decide(options, input, source, rules, said);
+        decided.map_err(|failure| match of_file {
+            Some((path, keys)) => given.or_of_file(failure, &path, &keys),
+            None => failure,
+        })
+    }
+
+    fn decide(
+        options: SearchOptions,
+        input: InputOptions,
+        source: SourceOptions,
+        rules: Vec<UserRule>,
+        said: Said,
+    ) -> Result<Settings, Failure> {
         let text = |text: &Option<String>| text.clone();
         let time = match text(&options.time) {
             Some(text) => Some(duration("--time", &text)?),

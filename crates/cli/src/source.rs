@@ -1,6 +1,7 @@
 //! Options that say how to build a version.
 
-use crate::settings::duration;
+use crate::failure::Failure;
+use crate::settings::{duration, usage};
 use crate::version::absolute;
 use changeling_build::{BuildOptions, Source};
 use changeling_report::results::Recipe;
@@ -49,6 +50,30 @@ impl SourceOptions {
             revision,
             command: self.build.clone(),
             program: self.program.clone().map(PathBuf::from),
+        }
+    }
+
+    /// Files are compiled one by one: what is for builds is meant for something else.
+    pub fn suits(&self, sources: &[&Source]) -> Result<(), Failure> {
+        if !sources
+            .iter()
+            .all(|source| matches!(source, Source::Files(_)))
+        {
+            return Ok(());
+        }
+        let given = [
+            ("--build", self.build.is_some()),
+            ("--program", self.program.is_some()),
+            ("--profile", self.profile.is_some()),
+        ];
+        match given.iter().find(|(_, is_given)| *is_given) {
+            None => Ok(()),
+            Some((option, _)) => Err(Failure {
+                help: Some(
+                    "leave it out, or give directories or revisions instead of files".into(),
+                ),
+                ..usage(&format!("{option} has no effect on single files"))
+            }),
         }
     }
 

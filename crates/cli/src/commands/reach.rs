@@ -55,6 +55,7 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
     let folder = options.out.take().unwrap_or_else(|| FOLDER.into());
     let settings = Settings::resolve(options, arguments.input.clone(), arguments.source.clone())?;
     let source = settings.source.source(&arguments.paths);
+    arguments.source.suits(&[&source])?;
     let mut build = settings.source.build_options();
     let mut program = program_of(&source, &build)?;
     let mut sites = target_sites(&program, &arguments.target);

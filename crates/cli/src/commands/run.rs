@@ -16,7 +16,7 @@ use crate::signals::{cancel_on_signals, end_on_signals};
 use crate::source::SourceOptions;
 use crate::store::{self, About, Store};
 use crate::version::{Version, absolute};
-use crate::versions::{Named, VersionOptions};
+use crate::versions::{Named, VersionOptions, user_place};
 use changeling_exec::Limits;
 use changeling_explore::budget::Cancel;
 use changeling_explore::normalise::{Normaliser, Places};
@@ -74,6 +74,9 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
         .clone()
         .or(said)
         .sides(&settings.source)?;
+    arguments
+        .source
+        .suits(&sides.each_ref().map(|side| &side.source))?;
     let places = Places::of_files([&sides[0].label, &sides[1].label]);
     let normaliser =
         Normaliser::new(&places, &settings.normalise).map_err(|error| usage(&error.to_string()))?;
@@ -249,7 +252,9 @@ fn list(sides: &[Named; 2], settings: &Settings) -> Result<Code, Failure> {
         }
     }
     for (name, value) in &settings.listed {
-        println!("{name}: {value}");
+        if let Some(text) = wording::setting(name, value) {
+            println!("{name}: {text}");
+        }
     }
     Ok(Code::OK)
 }
@@ -273,6 +278,13 @@ pub fn load_seeds(settings: &Settings, shape: &Input) -> Result<Seeds, Failure> 
                 let name = seed.path.display();
                 warnings.push(format!(
                     "the seed {name} does not fit into the bound and was cut"
+                ));
+            }
+            if !seed.stray.is_empty() {
+                warnings.push(format!(
+                    "no input of the bound belongs to {} of the seed {}, which was left out",
+                    seed.stray.join(", "),
+                    seed.path.display()
                 ));
             }
             inputs.push(seed.input);
@@ -503,12 +515,12 @@ impl Job<'_> {
 
 fn described(sides: &[Named; 2], versions: &[Version; 2]) -> Versions {
     let mut described = labels(sides);
-    for (place, version) in [&mut described.base, &mut described.head]
-        .into_iter()
-        .zip(versions)
-    {
+    let places = [&mut described.base, &mut described.head].into_iter();
+    let sources = sides.each_ref().map(|side| &side.source);
+    for ((place, version), source) in places.zip(versions).zip(sources) {
         place.binary = absolute(&version.built.plain);
         place.root = absolute(&version.built.source_root);
+        place.place = user_place(source, &version.built.source_root);
     }
     described
 }

@@ -162,6 +162,9 @@ pub struct Version {
     /// Root of the sources; file names in the results are relative to it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub root: String,
+    /// Where the user has these sources: relative to the directory the run was started in, if they are below it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub place: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
 }

@@ -89,10 +89,12 @@ pub fn results() -> Results {
             binary: "/tmp/cache/ab12/plain".into(),
             root: "/tmp/cache/ab12/tree".into(),
             commit: Some("0f3c9d2".into()),
+            ..Version::default()
         },
         head: Version {
             label: "HEAD".into(),
             binary: "/tmp/cache/cd34/plain".into(),
+            place: "lib/tool".into(),
             ..Version::default()
         },
         build: Recipe {
