@@ -132,16 +132,17 @@ impl Build<'_> {
         let place = self.shown.to_path_buf();
         let text = self.command.to_string();
         match run_joined(&mut command, &log, options.time_limit)? {
-            None => {
+            Err(output) => {
                 let seconds = options.time_limit.unwrap_or_default().as_secs();
                 Err(BuildError::Timeout {
                     command: text,
                     place,
                     seconds,
+                    output,
                 })
             }
-            Some(finished) if finished.succeeded() => Ok(()),
-            Some(finished) => {
+            Ok(finished) if finished.succeeded() => Ok(()),
+            Ok(finished) => {
                 let status = describe(finished.status);
                 let error = BuildError::Command {
                     command: text,

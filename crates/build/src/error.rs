@@ -61,6 +61,8 @@ pub enum BuildError {
         command: String,
         place: PathBuf,
         seconds: u64,
+        /// What it has said so far.
+        output: String,
     },
     #[error("{} was not built within {seconds} s", what.display())]
     Slow { what: PathBuf, seconds: u64 },
@@ -172,6 +174,7 @@ impl BuildError {
             | BuildError::Link { output, .. }
             | BuildError::Git { output, .. }
             | BuildError::Command { output, .. }
+            | BuildError::Timeout { output, .. }
             | BuildError::Cargo { output, .. }
             | BuildError::Bitcode { output, .. } => Some(output)
                 .filter(|text| !text.is_empty())
@@ -192,6 +195,9 @@ impl BuildError {
             BuildError::NoEntry { .. } => {
                 "add a `main`, or a harness `int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)`, or name the file that holds it too".into()
             }
+            BuildError::Compile { output, file } if file.extension().is_some_and(|suffix| suffix == "rs") => missing_part_help(output)
+                .unwrap_or("mend the source; a file that needs other crates goes into a cargo package")
+                .into(),
             BuildError::Compile { output, .. } => missing_part_help(output)
                 .unwrap_or("mend the source, or add the flags it needs (--flag -I…, --flag -D…, --flag -std=…)")
                 .into(),
@@ -358,6 +364,8 @@ fn cargo_help(output: &str) -> Option<&'static str> {
         Some("put the directory there, or mend the path in Cargo.toml")
     } else if says("no matching package named") {
         Some("there is no crate of that name: mend Cargo.toml")
+    } else if says("error: profile `") && says("` is not defined") {
+        Some("name a profile of Cargo.toml with --profile, or `release` or `dev`")
     } else if says("failed to run custom build command") {
         Some(
             "a build script failed, and says above why: perhaps a library or program is to be installed first",

@@ -85,12 +85,19 @@ fn read_all(pipe: Option<impl Read>) -> Vec<u8> {
 }
 
 /// Runs with both streams in one file, within a time limit if there is one.
-/// `None` means the limit was reached; then the whole process group is killed.
+/// An error within is what was said until the limit was reached; then the whole process group is killed.
 pub fn run_joined(
     command: &mut Command,
     log: &Path,
     limit: Option<Duration>,
-) -> Result<Option<Finished>, BuildError> {
+) -> Result<Result<Finished, String>, BuildError> {
+    let said = || {
+        let mut text = Vec::new();
+        std::fs::File::open(log)
+            .and_then(|mut file| file.read_to_end(&mut text))
+            .map_err(|e| BuildError::io(crate::error::READ, log, e))?;
+        Ok(tail(&String::from_utf8_lossy(&text)))
+    };
     let file =
         std::fs::File::create(log).map_err(|e| BuildError::io(crate::error::WRITE, log, e))?;
     let twin = file
@@ -106,18 +113,14 @@ pub fn run_joined(
             Some(status) => status,
             None => {
                 child.end();
-                return Ok(None);
+                return Ok(Err(said()?));
             }
         },
     };
-    let mut text = Vec::new();
-    std::fs::File::open(log)
-        .and_then(|mut file| file.read_to_end(&mut text))
-        .map_err(|e| BuildError::io(crate::error::READ, log, e))?;
-    Ok(Some(Finished {
+    Ok(Ok(Finished {
         status,
         stdout: Vec::new(),
-        output: tail(&String::from_utf8_lossy(&text)),
+        output: said()?,
     }))
 }
 

@@ -1,6 +1,7 @@
 //! Two versions, built, read and compared; and the comparison in words.
 
 use crate::exit::Code;
+use crate::extent::{Extent, of_function};
 use crate::failure::Failure;
 use crate::regions::{by_number, texts};
 use crate::version::read_program;
@@ -297,24 +298,16 @@ impl Compared {
 
     fn entry(&self, change: &Change, reachable: bool) -> Entry {
         let sides = [&change.base, &change.head];
-        let hunk = change.hunk.map(|hunk| self.set.hunk(hunk));
-        let lines = [
-            hunk.map(|hunk| hunk.base).or(change.base.lines),
-            hunk.map(|hunk| hunk.head).or(change.head.lines),
-        ];
-        let inside = [0, 1].map(|side| {
-            let extent = self.extent(side, sides[side].function?)?;
-            lines[side].and_then(|lines| clipped(lines, extent))
-        });
         // A hunk may go over several functions; each shows its own part.
-        let own = inside.iter().flatten().any(|lines| lines.count > 0);
-        let shown = if own { inside } else { lines };
+        let Extent { lines, inside } =
+            Extent::of(change, &self.set, self.programs.each_ref(), &self.texts);
+        let is_written = change.hunk.is_some() || sides.iter().any(|side| side.lines.is_some());
         let affected = |side: usize| {
             let program = &self.programs[side];
             let places = sides[side].modified.iter().filter_map(|&site| {
                 let place = program.place(site)?;
                 let function = program.function(program.function_of(site));
-                let within = own || matches(self, side, place, lines[side]);
+                let within = inside || matches(self, side, place, lines[side]);
                 (!within).then(|| Affected {
                     function: function.name.clone(),
                     file: self.file(side, place),
@@ -343,16 +336,19 @@ impl Compared {
             kind: change.kind,
             subject,
             name,
-            base: shown[0].map(|lines| self.range(0, lines)),
-            head: shown[1].map(|lines| self.range(1, lines)),
-            hunk: self.hunk_text(shown),
+            base: lines[0].map(|lines| self.range(0, lines)),
+            head: lines[1].map(|lines| self.range(1, lines)),
+            hunk: match is_written {
+                true => self.hunk_text(lines),
+                false => String::new(),
+            },
             affects: affects.into_iter().collect(),
             reachable,
         }
     }
 
     fn lone(&self, side: usize, kind: ChangeKind, id: FunctionId, reachable: bool) -> Entry {
-        let lines = self.extent(side, id);
+        let lines = of_function(&self.programs[side], id);
         let mut ranges = [None, None];
         ranges[side] = lines;
         Entry {
@@ -447,32 +443,6 @@ impl Compared {
         quiet
     }
 
-    /// The lines of a function, as far as its instructions tell.
-    fn extent(&self, side: usize, id: FunctionId) -> Option<Lines> {
-        let program = &self.programs[side];
-        let function = program.function(id);
-        let start = function.place?;
-        let own = function.sites().filter_map(|site| program.location(site));
-        let own = own.filter(|at| at.scope == function.symbol || at.scope == function.name);
-        let file = self.file(side, start);
-        let last = own
-            .filter(|at| {
-                let place = Place {
-                    file: at.file,
-                    line: at.line,
-                };
-                self.file(side, place) == file
-            })
-            .map(|at| at.line)
-            .max();
-        let last = last.unwrap_or(start.line).max(start.line);
-        Some(Lines {
-            file: start.file,
-            first: start.line,
-            count: last - start.line + 1,
-        })
-    }
-
     pub fn file(&self, side: usize, place: Place) -> String {
         file_name(&self.programs[side], place)
     }
@@ -512,21 +482,6 @@ impl Compared {
 fn matches(compared: &Compared, side: usize, place: Place, lines: Option<Lines>) -> bool {
     lines.is_some_and(|lines| {
         lines.contains(place.line) && compared.file_of(side, lines) == compared.file(side, place)
-    })
-}
-
-/// The common part; nothing if they do not meet.
-fn clipped(lines: Lines, extent: Lines) -> Option<Lines> {
-    let first = lines.first.max(extent.first);
-    let end = (lines.first + lines.count).min(extent.first + extent.count);
-    let empty = lines.count == 0 && lines.first > extent.first && lines.first <= extent.last() + 1;
-    if empty {
-        return Some(lines);
-    }
-    (first < end).then(|| Lines {
-        file: lines.file,
-        first,
-        count: end - first,
     })
 }
 

@@ -9,6 +9,7 @@ use changeling_report::directory::OutputDirectory;
 use changeling_report::results::{self, Results};
 use changeling_report::terminal::{self, Style};
 use changeling_report::wording;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What is printed of the result.
@@ -36,20 +37,38 @@ impl Printing {
     }
 }
 
+/// For programs that read along: nothing comes after it.
+pub fn print_end(printing: Printing, results: &Results, out: &Path) {
+    if printing != Printing::JsonLines {
+        return;
+    }
+    let mut event = serde_json::json!({
+        "event": "end",
+        "verdict": results.verdict,
+        "inconclusive": results.inconclusive,
+        "differences": results.differences.len(),
+        "stats": results.stats,
+        "out": out,
+    });
+    if let Some(error) = &results.error {
+        event["error"] = serde_json::json!(error);
+    }
+    say(&format!("{event}\n"));
+}
+
 pub fn print(printing: Printing, concluded: &Concluded) {
     let (results, out) = (&concluded.results, concluded.out.path());
     if printing == Printing::JsonLines {
-        let event = serde_json::json!({
-            "event": "end",
-            "verdict": results.verdict,
-            "inconclusive": results.inconclusive,
-            "differences": results.differences.len(),
-            "stats": results.stats,
-            "out": out,
-        });
-        say(&format!("{event}\n"));
+        print_end(printing, results, out);
     } else if printing == Printing::Verdict {
-        say(&format!("{}\n", wording::verdict(results)));
+        let accepted = match results.accepted.count {
+            0 => String::new(),
+            _ => format!(
+                "; accepted before: {}",
+                wording::accepted(&results.accepted)
+            ),
+        };
+        say(&format!("{}{accepted}\n", wording::verdict(results)));
     } else {
         let shown = out.display().to_string();
         let summary = terminal::summary(results, &shown, Style::detect());
@@ -89,7 +108,14 @@ impl Unbegun {
         } else {
             results.verdict = results::Verdict::Differences;
         }
-        let unwritten = out.write_reports(&results).err();
+        let ended = serde_json::json!({
+            "event": "end",
+            "stopped": results.stopped,
+            "verdict": results.verdict,
+            "runs": 0,
+        });
+        let log = out.log().and_then(|mut log| Ok(log.append(&ended)?));
+        let unwritten = log.and(out.write_reports(&results)).err();
         let concluded = Concluded {
             results,
             out,

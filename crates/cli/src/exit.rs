@@ -11,6 +11,8 @@ impl Code {
     pub const USAGE: Code = Code(2);
     /// A program could not be run.
     pub const CANNOT_RUN: Code = Code(4);
+    /// No revision, nor anything else, has the name.
+    pub const UNKNOWN_REVISION: Code = Code(16);
     /// No harness can be written for a function.
     pub const NO_HARNESS: Code = Code(29);
     /// The two versions have no function of their own in common.

@@ -95,7 +95,7 @@ pub fn find_named(names: &[FunctionName], name: &str, declared: bool) -> Result<
         },
         place: None,
         help: Some(match near.is_empty() {
-            true => "the program has no function with a similar name".into(),
+            true => "the program has no function with a similar name; a `static` one that nothing uses is not compiled".into(),
             false => format!("similar names: {}", near.join(", ")),
         }),
         output: None,

@@ -30,15 +30,13 @@ impl Golden {
         source: &SourceOptions,
         options: &BuildOptions,
     ) -> Result<Golden, Failure> {
-        let named = match Path::new(name).exists() {
-            true => Named::path(Path::new(name), source),
-            false => Named::revision(name, source),
-        };
-        let built = build(&named.source, options).map_err(|error| {
-            let mut failure = Failure::from(error);
+        let of_golden = |mut failure: Failure| {
             failure.what = format!("{} (golden, {name})", failure.what);
             failure
-        })?;
+        };
+        let named = Named::either(Path::new(name), source).map_err(of_golden)?;
+        let built = build(&named.source, options);
+        let built = built.map_err(|error| of_golden(error.into()))?;
         Ok(Golden {
             label: named.label,
             commit: named.commit,
@@ -56,6 +54,7 @@ impl Golden {
             binary: absolute(&self.built.plain),
             root: absolute(&self.built.source_root),
             commit: self.commit.clone(),
+            ..results::Version::default()
         }
     }
 

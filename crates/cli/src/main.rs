@@ -12,6 +12,7 @@ mod comparison;
 mod conclusion;
 mod config;
 mod exit;
+mod extent;
 mod failure;
 mod functions;
 mod golden;

@@ -14,6 +14,8 @@ pub struct Part {
     pub change: u32,
     /// The blocks of base and of head that were modified.
     pub blocks: [Vec<usize>; 2],
+    /// The lines of base and of head that they act on.
+    pub lines: [Vec<u32>; 2],
     /// What names it whatever line it is in.
     pub name: String,
 }
@@ -41,6 +43,11 @@ impl<'a> Texts<'a> {
         }
     }
 
+    fn numbers(&self, sites: &[Site]) -> Vec<u32> {
+        let places = sites.iter().filter_map(|site| self.program.place(*site));
+        places.map(|place| place.line).collect()
+    }
+
     /// The lines that sites are in, from the top.
     fn of(&self, sites: &[Site]) -> Vec<&'a str> {
         let places = sites.iter().filter_map(|site| self.program.place(*site));
@@ -65,6 +72,8 @@ pub fn parts_of(
         return vec![Part {
             change: number,
             blocks: blocks.each_ref().map(|side| side.keys().copied().collect()),
+            // All of them.
+            lines: [Vec::new(), Vec::new()],
             name: part_name(&change.function, lines.filter_map(|line| line.get(1..))),
         }];
     }
@@ -73,9 +82,12 @@ pub fn parts_of(
         for (&block, sites) in &blocks[at] {
             let mut own = [Vec::new(), Vec::new()];
             own[at].push(block);
+            let mut lines = [Vec::new(), Vec::new()];
+            lines[at] = texts[at].numbers(sites);
             parts.push(Part {
                 change: number,
                 blocks: own,
+                lines,
                 name: part_name(&change.function, texts[at].of(sites).into_iter()),
             });
         }

@@ -139,13 +139,6 @@ impl Recorder {
         for gap in &outcome.gaps {
             self.write_log(serde_json::json!({ "event": "given up", "gap": gap }));
         }
-        self.write_log(serde_json::json!({
-            "event": "end",
-            "seconds": outcome.stats.seconds,
-            "stopped": outcome.stopped,
-            "verdict": outcome.verdict,
-            "runs": outcome.stats.runs,
-        }));
         let shown = self.merge(&outcome.differences);
         let mut results = self.results.clone();
         results.stopped = stopped(outcome.stopped);
@@ -159,6 +152,13 @@ impl Recorder {
             Verdict::Equivalent => results::Verdict::Equivalent,
             Verdict::CouldNotRun => results::Verdict::CouldNotRun,
         };
+        self.write_log(serde_json::json!({
+            "event": "end",
+            "seconds": outcome.stats.seconds,
+            "stopped": results.stopped,
+            "verdict": results.verdict,
+            "runs": outcome.stats.runs,
+        }));
         results.suspected = outcome
             .suspected
             .iter()
@@ -490,7 +490,7 @@ impl Listener for Recorder {
                 "seconds": difference.seconds,
                 "run": u64::from(difference.run.0) + 1,
                 "id": difference.id,
-                "kind": difference.kind().slug(),
+                "kind": kind(difference.kind()).name(),
                 "found_by": difference.found_by,
             }));
         }

@@ -1,6 +1,7 @@
 //! Which changes a run enters: the comparison of the two programs, laid over the
 //! blocks that runs execute.
 
+use crate::extent::Extent;
 use crate::parts::{Part, Texts, parts_of};
 use crate::runner::{Occasion, Watcher};
 use crate::version::{Version, read_program};
@@ -26,8 +27,9 @@ const REMEMBERED: usize = 100_000;
 pub struct Regions {
     pub changes: Vec<results::Change>,
     parts: Vec<Part>,
-    /// Lines of base and head in functions that the other version does not have.
-    lone: [Vec<(String, LineRange)>; 2],
+    /// Lines of base and head that are other ones: those of changes, whole, and those in functions that the other version
+    /// does not have.
+    others: [Vec<(String, LineRange)>; 2],
     /// Source texts of base and head, by name.
     texts: [BTreeMap<String, String>; 2],
     seen: Mutex<Seen>,
@@ -134,8 +136,10 @@ impl Regions {
             let blocks = [0, 1].map(|at| by_block(&starts[at], &sites[at]));
             parts.extend(parts_of(change.id.0, shown, &blocks, &lines));
         }
-        let lone = [0, 1].map(|at| {
-            let hunks = set.lone.iter().map(|hunk| set.hunk(*hunk));
+        let others = [0, 1].map(|at| {
+            let own = set.changes.iter().filter_map(|change| change.hunk);
+            let hunks = own.chain(set.lone.iter().copied());
+            let hunks = hunks.map(|hunk| set.hunk(hunk));
             let lines = hunks.map(|hunk| [hunk.base, hunk.head][at]);
             let lines = lines.filter(|lines| lines.count > 0);
             lines
@@ -148,7 +152,7 @@ impl Regions {
                 ..Seen::default()
             }),
             changes,
-            lone,
+            others,
             parts,
             texts: texts.clone(),
         }
@@ -156,11 +160,16 @@ impl Regions {
 
     /// The changes that an input entered when it was run on the pair.
     pub fn entered(&self, input: &Input) -> Vec<results::Change> {
-        let entered = self.changes_of(&Watcher::entered(self, input));
+        let parts = Watcher::entered(self, input);
+        let entered = self.changes_of(&parts).into_iter();
         entered
-            .into_iter()
-            .filter_map(|n| self.changes.get(n as usize))
-            .cloned()
+            .filter_map(|n| Some((n, self.changes.get(n as usize)?)))
+            .map(|(n, change)| {
+                let parts = parts
+                    .iter()
+                    .filter_map(|&part| self.parts.get(part as usize));
+                narrowed(change, parts.filter(|part| part.change == n))
+            })
             .collect()
     }
 
@@ -204,8 +213,8 @@ impl Regions {
             .changes
             .iter()
             .map(|change| (&change.file, change.lines));
-        let lone = self.lone[1].iter().map(|(file, lines)| (file, *lines));
-        for (file, range) in changes.chain(lone) {
+        let others = self.others[1].iter().map(|(file, lines)| (file, *lines));
+        for (file, range) in changes.chain(others) {
             for (line, executed) in lines.get(file).into_iter().flatten() {
                 if range.contains(*line) {
                     all.insert((file.clone(), *line), *executed);
@@ -233,7 +242,7 @@ impl Regions {
                     changed.entry(file).or_default().push(range);
                 }
             }
-            for (file, range) in &self.lone[at] {
+            for (file, range) in &self.others[at] {
                 changed.entry(file).or_default().push(*range);
             }
             for (file, ranges) in changed {
@@ -312,6 +321,42 @@ fn key(input: &Input) -> Vec<Vec<u8>> {
         .iter()
         .map(|stream| stream.bytes.clone())
         .collect()
+}
+
+/// The lines of a change that an input entered, where each line of base has become one of head.
+fn narrowed<'a>(
+    change: &results::Change,
+    parts: impl Iterator<Item = &'a Part>,
+) -> results::Change {
+    let mut narrow = change.clone();
+    let (own, Some(base)) = (change.lines, change.base_lines) else {
+        return narrow;
+    };
+    let lines: Vec<&str> = change.hunk.lines().collect();
+    if base.count() != own.count() || lines.len() as u64 != 2 * own.count() {
+        return narrow;
+    }
+    let (mut first, mut last) = (u32::MAX, 0);
+    for part in parts {
+        for (side, range) in [base, own].iter().enumerate() {
+            for line in part.lines[side]
+                .iter()
+                .filter(|line| range.contains(**line))
+            {
+                let number = line - range.first;
+                (first, last) = (first.min(number), last.max(number));
+            }
+        }
+    }
+    if first <= last {
+        narrow.lines = LineRange::new(own.first + first, own.first + last);
+        narrow.base_lines = Some(LineRange::new(base.first + first, base.first + last));
+        let (removed, added) = lines.split_at(lines.len() / 2);
+        let part = first as usize..=last as usize;
+        let kept = removed[part.clone()].iter().chain(&added[part]);
+        narrow.hunk = kept.map(|line| format!("{line}\n")).collect();
+    }
+    narrow
 }
 
 /// Where paths meet, instructions that only choose a value are modified along
@@ -437,11 +482,11 @@ fn described(
     programs: [&Program; 2],
     texts: &[BTreeMap<String, String>; 2],
 ) -> results::Change {
+    let mut sides = Extent::of(change, set, programs, texts).lines;
     let hunk = change.hunk.map(|hunk| set.hunk(hunk));
-    let sides = [
-        hunk.map(|hunk| hunk.base).or(change.base.lines),
-        hunk.map(|hunk| hunk.head).or(change.head.lines),
-    ];
+    // Where it would be in head, if there is nothing of it.
+    sides[1] = sides[1].or(hunk.map(|hunk| hunk.head));
+    let is_written = hunk.is_some() || change.base.lines.or(change.head.lines).is_some();
     let name = |side: usize, lines: Lines| file_name(programs[side], lines);
     let base = sides[0].filter(|lines| lines.count > 0);
     let head = sides[1];
@@ -461,7 +506,7 @@ fn described(
         });
     let mut text = String::new();
     for (side, lines, sign) in [(0, sides[0], '-'), (1, sides[1], '+')] {
-        let Some(lines) = lines.filter(|lines| lines.count > 0) else {
+        let Some(lines) = lines.filter(|lines| lines.count > 0 && is_written) else {
             continue;
         };
         let Some(source) = texts[side].get(&name(side, lines)) else {

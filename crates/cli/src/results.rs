@@ -448,7 +448,8 @@ pub fn violations(outcome: &Outcome) -> String {
     };
     format!(
         "on {} a traced version behaved otherwise than the plain one (first: {}, {what}). \
-         Unless the program looks at its own memory or files, this is a fault of changeling: please report it",
+         Undefined behaviour of the program, such as a division by zero, a stack overflow, or a look at its own memory or \
+         files can be the reason; if there is none of these, it is a fault of changeling: please report it",
         wording::plural(outcome.violations.len() as u64, "input", "inputs"),
         side_name(first.side),
     )

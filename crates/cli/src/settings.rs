@@ -9,9 +9,10 @@ use crate::source::SourceOptions;
 use changeling_explore::budget::Budget;
 use changeling_explore::guides::{Choice, ChoiceError};
 use changeling_explore::normalise::UserRule;
+use changeling_report::files::make_directory;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Options of a search, as given.
@@ -21,19 +22,29 @@ pub struct SearchOptions {
     #[arg(long = "seed", value_name = "PATH", help_heading = "Search")]
     pub seeds: Vec<PathBuf>,
     /// Time for the search, such as 30s, 10m, 2h [default: 60s]
-    #[arg(long, value_name = "TIME", help_heading = "Search")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        help_heading = "Search"
+    )]
     pub time: Option<String>,
     /// Most inputs to run
-    #[arg(long, value_name = "N", help_heading = "Search")]
+    #[arg(long, value_name = "N", value_parser = number::<u64>, allow_negative_numbers = true, help_heading = "Search")]
     pub runs: Option<u64>,
     /// Workers [default: one per processor]
-    #[arg(long, value_name = "N", help_heading = "Search")]
+    #[arg(long, value_name = "N", value_parser = number::<usize>, allow_negative_numbers = true, help_heading = "Search")]
     pub jobs: Option<usize>,
     /// Most memory of the search, such as 4G
-    #[arg(long, value_name = "SIZE", help_heading = "Search")]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        allow_hyphen_values = true,
+        help_heading = "Search"
+    )]
     pub memory: Option<String>,
     /// Stop once N groups of differences are known
-    #[arg(long, value_name = "N", help_heading = "Search")]
+    #[arg(long, value_name = "N", value_parser = number::<usize>, allow_negative_numbers = true, help_heading = "Search")]
     pub differences: Option<usize>,
     /// Guides of the search, separated by commas: all (usual), none, reach, subgoals, prune, csg, incremental, correlation, values
     #[arg(long, value_name = "LIST", help_heading = "Search")]
@@ -45,13 +56,23 @@ pub struct SearchOptions {
     #[arg(long, value_name = "DIR", help_heading = "Search")]
     pub record_queries: Option<PathBuf>,
     /// Number that random choices start from [default: 0]
-    #[arg(long, value_name = "N", help_heading = "Search")]
+    #[arg(long, value_name = "N", value_parser = number::<u64>, allow_negative_numbers = true, help_heading = "Search")]
     pub random_seed: Option<u64>,
     /// Time for one run of a program [default: 1s]
-    #[arg(long, value_name = "TIME", help_heading = "Runs")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        help_heading = "Runs"
+    )]
     pub run_time: Option<String>,
     /// Memory for one run of a program [default: 1G]
-    #[arg(long, value_name = "SIZE", help_heading = "Runs")]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        allow_hyphen_values = true,
+        help_heading = "Runs"
+    )]
     pub run_memory: Option<String>,
     /// Count a sanitizer finding in one version only as a difference: address,undefined
     #[arg(long, value_name = "LIST", help_heading = "Runs")]
@@ -70,6 +91,36 @@ pub struct SearchOptions {
     /// The file with settings [default: changeling.toml, if there is one]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub config: Option<PathBuf>,
+}
+
+impl SearchOptions {
+    /// A mistake in a setting that the command line does not have is one of the file.
+    fn or_of_file(&self, failure: Failure, path: &Path, keys: &[String]) -> Failure {
+        let option = failure.what.strip_prefix("--").unwrap_or_default();
+        let name = option.split([' ', ':']).next().unwrap_or_default();
+        let is_given = match name {
+            "time" => self.time.is_some(),
+            "memory" => self.memory.is_some(),
+            "run-time" => self.run_time.is_some(),
+            "run-memory" => self.run_memory.is_some(),
+            "runs" => self.runs.is_some(),
+            "jobs" => self.jobs.is_some(),
+            "differences" => self.differences.is_some(),
+            "guide" => self.guide.is_some(),
+            "solver" => self.solver.is_some(),
+            "record-queries" => self.record_queries.is_some(),
+            "sanitize" => self.sanitize.is_some(),
+            _ => return failure,
+        };
+        if is_given || !keys.iter().any(|key| key == name) {
+            return failure;
+        }
+        let rest = &option[name.len()..];
+        Failure {
+            what: format!("{}: `{name}`{rest}", path.display()),
+            ..failure
+        }
+    }
 }
 
 /// All that was decided.
@@ -111,9 +162,13 @@ impl Settings {
     ) -> Result<Settings, Failure> {
         let mut rules: Vec<UserRule> = options.normalise.iter().map(|p| rule(p, "")).collect();
         let mut said = Said::default();
+        let given = options.clone();
+        let mut of_file = None;
         if let Some((path, table)) = config::read(options.config.as_deref())? {
             let mut file = ConfigFile::new(&path);
+            let keys: Vec<String> = table.keys().cloned().collect();
             file.apply(table, &mut options, &mut source)?;
+            of_file = Some((path.clone(), keys));
             rules.extend(file.rules);
             said = file.said;
             if input.is_empty() {
@@ -123,6 +178,20 @@ impl Settings {
         if input.is_empty() {
             input.push("stdin", USUAL_STDIN);
         }
+        let decided = Settings::decide(options, input, source, rules, said);
+        decided.map_err(|failure| match of_file {
+            Some((path, keys)) => given.or_of_file(failure, &path, &keys),
+            None => failure,
+        })
+    }
+
+    fn decide(
+        options: SearchOptions,
+        input: InputOptions,
+        source: SourceOptions,
+        rules: Vec<UserRule>,
+        said: Said,
+    ) -> Result<Settings, Failure> {
         let text = |text: &Option<String>| text.clone();
         let time = match text(&options.time) {
             Some(text) => Some(duration("--time", &text)?),
@@ -243,6 +312,11 @@ pub fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
+fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+    let wanted = "expected a whole number that is not negative, such as 4";
+    text.parse().map_err(|_| wanted.to_owned())
+}
+
 /// `30s`, `10m`, `2h`, `500ms`; a bare number is seconds.
 pub fn duration(option: &str, text: &str) -> Result<Duration, Failure> {
     let (number, factor) = match split_unit(text) {
@@ -324,12 +398,7 @@ fn solver(
 ) -> Result<changeling_solver::Settings, Failure> {
     let mut settings = changeling_solver::Settings::default();
     if let Some(directory) = record {
-        std::fs::create_dir_all(&directory).map_err(|error| {
-            usage(&format!(
-                "--record-queries {}: {error}",
-                directory.display()
-            ))
-        })?;
+        make_directory(&directory).map_err(|error| usage(&format!("--record-queries: {error}")))?;
         settings.record = Some(directory);
     }
     match name {

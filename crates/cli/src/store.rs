@@ -97,6 +97,15 @@ impl Store {
         self.append(&Line::Difference(Box::new(difference.clone())))
     }
 
+    /// Inputs that are in the file already: a killed run may have left some of their files unwritten.
+    pub fn complete(&mut self, inputs: &[Input]) {
+        if let Some(sender) = &self.sender {
+            for input in inputs {
+                let _ = sender.send(input.clone());
+            }
+        }
+    }
+
     /// Waits until everything is written.
     pub fn finish(&mut self) -> Result<(), DirectoryError> {
         self.sender = None;
@@ -120,8 +129,19 @@ impl Store {
 #[derive(Debug)]
 pub struct Earlier {
     pub saved: Saved,
-    /// The versions have not changed since.
-    pub same_versions: bool,
+    pub about: About,
+    /// Lines that say nothing; the last one may have been cut short when the run was killed.
+    pub damaged: usize,
+}
+
+/// Which versions an earlier run was about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    Same,
+    /// They have changed since.
+    Others,
+    /// The line that says so is damaged.
+    Unknown,
 }
 
 /// Reads the file of an earlier run; `None` if there is none.
@@ -133,7 +153,8 @@ pub fn read(out: &Path, shape: &Input, keys: &[String; 2]) -> Result<Option<Earl
         Err(error) => return Err(format!("cannot read {}: {error}", path.display())),
     };
     let mut inputs = Vec::new();
-    let mut same = false;
+    let mut about = About::Unknown;
+    let mut damaged = 0;
     // By number; later lines are better versions of the same.
     // Undefined ones have numbers of their own.
     let mut found: BTreeMap<(bool, u32), Difference> = BTreeMap::new();
@@ -159,20 +180,30 @@ pub fn read(out: &Path, shape: &Input, keys: &[String; 2]) -> Result<Option<Earl
                         path.display()
                     ));
                 }
-                same = earlier == *keys;
-                if !same {
+                about = match earlier == *keys {
+                    true => About::Same,
+                    false => About::Others,
+                };
+                if about == About::Others {
                     found.clear();
                 }
             }
-            Ok(Line::Input(streams)) => inputs.extend(input(shape, &streams)),
+            Ok(Line::Input(streams)) => match input(shape, &streams) {
+                Some(input) => inputs.push(input),
+                None => damaged += 1,
+            },
             Ok(Line::Difference(difference)) => {
-                if same {
+                if about != About::Others {
                     found.insert((difference.reason.is_some(), difference.id), *difference);
                 }
             }
-            // Cut short when the run was killed.
-            Err(_) => {}
+            // Each run that goes on begins with one.
+            Err(_) if line.is_empty() => {}
+            Err(_) => damaged += 1,
         }
+    }
+    if about == About::Unknown {
+        found.clear();
     }
     let (undefined, differences) = found
         .into_values()
@@ -186,7 +217,8 @@ pub fn read(out: &Path, shape: &Input, keys: &[String; 2]) -> Result<Option<Earl
     };
     Ok(Some(Earlier {
         saved,
-        same_versions: same,
+        about,
+        damaged,
     }))
 }
 
@@ -267,14 +299,10 @@ mod tests {
         store.finish().unwrap();
         let earlier = read(&path, &shape(4), &keys).unwrap().unwrap();
         assert_eq!(earlier.saved.inputs, [one, shape(4)]);
-        assert!(earlier.same_versions);
+        assert_eq!((earlier.about, earlier.damaged), (About::Same, 1));
         let other = ["a".to_string(), "c".to_string()];
-        assert!(
-            !read(&path, &shape(4), &other)
-                .unwrap()
-                .unwrap()
-                .same_versions
-        );
+        let about = |keys| read(&path, &shape(4), keys).unwrap().unwrap().about;
+        assert_eq!(about(&other), About::Others);
         let mut renamed = shape(4);
         renamed.streams[0].kind = StreamKind::Harness;
         assert!(
@@ -283,5 +311,10 @@ mod tests {
                 .contains("other inputs")
         );
         assert!(read(folder.path(), &shape(4), &keys).unwrap().is_none());
+        // Without its first line it does not tell which versions it is about.
+        std::fs::write(path.join(FILE), "{\"search\n{\"input\":[\"ff\"]}\n").unwrap();
+        let earlier = read(&path, &shape(4), &keys).unwrap().unwrap();
+        assert_eq!((earlier.about, earlier.damaged), (About::Unknown, 1));
+        assert_eq!(earlier.saved.inputs.len(), 1);
     }
 }

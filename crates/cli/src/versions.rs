@@ -57,12 +57,22 @@ impl Named {
     }
 
     /// A file or directory if there is one of that name, else a revision of the repository here.
-    pub fn either(name: &Path, options: &SourceOptions) -> Named {
+    pub fn either(name: &Path, options: &SourceOptions) -> Result<Named, Failure> {
+        if name.symlink_metadata().is_ok() {
+            return Ok(Named::path(name, options));
+        }
         match name.to_str() {
-            Some(text) if !name.exists() && commit(text).is_some() => {
-                Named::revision(text, options)
-            }
-            _ => Named::path(name, options),
+            Some(text) if commit(text).is_some() => Ok(Named::revision(text, options)),
+            _ => Err(Failure {
+                code: Code::UNKNOWN_REVISION,
+                what: format!(
+                    "{} is neither a file or directory nor a revision of the repository here",
+                    name.display()
+                ),
+                place: None,
+                help: Some("check the name; paths are taken from the current directory".into()),
+                output: None,
+            }),
         }
     }
 }
@@ -118,13 +128,36 @@ impl VersionOptions {
     }
 }
 
-/// The full name of a revision; the build tells if there is none.
-fn commit(revision: &str) -> Option<String> {
-    let output = std::process::Command::new("git")
-        .args(["rev-parse", "--verify", "--quiet", "--end-of-options"])
-        .arg(format!("{revision}^{{commit}}"))
-        .output()
-        .ok()?;
+/// Where the user has the sources of a version: below the current directory, or as an absolute path.
+pub fn user_place(source: &Source, root: &Path) -> String {
+    let place = match source {
+        // Built in a copy.
+        Source::Directory { path, .. } => path.clone(),
+        Source::Revision { repo, .. } => {
+            let top = git(repo, &["rev-parse", "--show-toplevel"]);
+            top.map_or_else(|| repo.clone(), PathBuf::from)
+        }
+        _ => root.to_owned(),
+    };
+    let place = place.canonicalize().unwrap_or(place);
+    let here = std::env::current_dir().and_then(|here| here.canonicalize());
+    let below = here.as_ref().map_or(place.as_path(), |here| {
+        place.strip_prefix(here).unwrap_or(&place)
+    });
+    below.display().to_string()
+}
+
+/// What git says, if it has something to say.
+fn git(repo: &Path, arguments: &[&str]) -> Option<String> {
+    let mut command = std::process::Command::new("git");
+    let output = command.current_dir(repo).args(arguments).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+/// The full name of a revision; the build tells if there is none.
+fn commit(revision: &str) -> Option<String> {
+    let name = format!("{revision}^{{commit}}");
+    let asked = ["rev-parse", "--verify", "--quiet", "--end-of-options"];
+    git(Path::new("."), &[&asked[..], &[&name]].concat())
 }

@@ -277,7 +277,7 @@ pub struct Progress {
 /// whatever becomes of the search.
 pub trait Listener: Send {
     fn progress(&mut self, _progress: &Progress) {}
-    /// An input was run.
+    /// An input was run, and not by the search that this one resumes.
     fn input(&mut self, _run: RunId, _input: &Input) {}
     /// A group's first difference, or a smaller input for it.
     fn difference(&mut self, _difference: &Difference) {}

@@ -43,7 +43,12 @@ pub fn hear(
         plain(runner, Side::Base, input)?,
         plain(runner, Side::Head, input)?,
     ];
+    let at_first = classify(normaliser, &seen[0], &seen[1]);
     for side in Side::BOTH {
+        if at_first == Some(Kind::Hang { side }) {
+            // Its second run is the one that gets more time.
+            continue;
+        }
         let again = plain(runner, side, input)?;
         let first = &seen[side.index()];
         if classify(normaliser, first, &again).is_some() {
@@ -53,7 +58,7 @@ pub fn hear(
             });
         }
     }
-    let Some(mut kind) = classify(normaliser, &seen[0], &seen[1]) else {
+    let Some(mut kind) = at_first else {
         let reason = "the plain builds behave alike".into();
         return Ok(Testimony::Suspected { reason, seen });
     };
@@ -63,7 +68,14 @@ pub fn hear(
             return Ok(Testimony::Suspected { reason, seen });
         };
         if patient.end != End::TimedOut {
-            // It was only slow: judge it by what it does in the end.
+            // It was only slow: judge it by what it does in the end, twice.
+            let again = runner.replay(side, Variant::Patient, input)?;
+            if let Some(again) = again
+                && classify(normaliser, &patient, &again).is_some()
+            {
+                let seen = [patient, again];
+                return Ok(Testimony::Unstable { side, seen });
+            }
             seen[side.index()] = patient;
             match classify(normaliser, &seen[0], &seen[1]) {
                 Some(other) => kind = other,
@@ -91,6 +103,11 @@ pub fn still(
     if let Kind::Sanitizer { .. } = kind {
         let heard = hear_sanitizers(runner, input)?;
         return Ok(matches!(heard, Some(Sanitized::OnlyOne { kind: found, .. }) if found == *kind));
+    }
+    if let Kind::Hang { side } = kind {
+        // Most inputs make both hang, or neither: one of two slow runs tells the first.
+        let other = plain(runner, side.other(), input)?;
+        return Ok(other.end != End::TimedOut && plain(runner, *side, input)?.end == End::TimedOut);
     }
     let base = plain(runner, Side::Base, input)?;
     let head = plain(runner, Side::Head, input)?;

@@ -14,13 +14,18 @@ pub struct Accepted {
     groups: Vec<Entry>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
     /// What makes two differences the same thing.
     pub group: String,
     /// For people who read the file.
     pub title: String,
+    /// The changes that it entered when it was accepted, and an input, for people as well.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub input: Vec<String>,
     /// Why it is intended.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
@@ -114,7 +119,8 @@ mod tests {
         Entry {
             group: group.into(),
             title: "x \u{1b}[31m \"y\"\n".into(),
-            reason: String::new(),
+            changes: vec!["a.c:1 in main".into()],
+            ..Entry::default()
         }
     }
 

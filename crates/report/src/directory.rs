@@ -3,7 +3,7 @@
 
 use crate::case::{Case, CaseError};
 use crate::files::{
-    FileError, TEMPORARY, attempt, content_name, replace_directory, write_atomically,
+    FileError, TEMPORARY, attempt, content_name, replace_directory, unnamed, write_atomically,
 };
 use crate::log::Log;
 use crate::results::Results;
@@ -39,13 +39,19 @@ pub enum DirectoryError {
          give --out a new or empty directory", .0.display()
     )]
     Foreign(PathBuf),
+    #[error(
+        "{} is a link to {}, which is not there; make that directory, or remove the link", .0.display(), .1.display()
+    )]
+    Dangling(PathBuf, PathBuf),
     #[error("another run of changeling is writing in {}", .0.display())]
     Busy(PathBuf),
 }
 
 impl OutputDirectory {
-    /// A fresh directory. An earlier run's is kept beside it as `NAME.old`.
+    /// A fresh directory. An earlier run's is kept beside it as `NAME.old`. What is not ours stays where it is.
     pub fn create(path: &Path) -> Result<OutputDirectory, DirectoryError> {
+        let path = &followed(path)?;
+        let mut kept = None;
         if is_used(path)? {
             if !path.join(MARKER).is_file() {
                 return Err(DirectoryError::Foreign(path.to_owned()));
@@ -56,15 +62,23 @@ impl OutputDirectory {
                 if !old.join(MARKER).is_file() {
                     return Err(DirectoryError::Foreign(old));
                 }
+                // Of a run that was killed before it took them back.
+                take_foreign(&old, path)?;
                 remove(&old)?;
             }
             attempt("rename", path, std::fs::rename(path, &old))?;
+            kept = Some(old);
         }
-        OutputDirectory::open(path)
+        let fresh = OutputDirectory::open(path)?;
+        if let Some(old) = kept {
+            take_foreign(&old, path)?;
+        }
+        Ok(fresh)
     }
 
     /// The directory of an earlier run, to go on in (or a fresh one).
     pub fn open(path: &Path) -> Result<OutputDirectory, DirectoryError> {
+        let path = &followed(path)?;
         if is_used(path)? && !path.join(MARKER).is_file() {
             return Err(DirectoryError::Foreign(path.to_owned()));
         }
@@ -179,7 +193,7 @@ impl OutputDirectory {
         let builder = tempfile::Builder::new()
             .prefix(TEMPORARY)
             .tempdir_in(&parent);
-        let fresh = attempt("write in", &parent, builder)?;
+        let fresh = attempt("write in", &parent, builder.map_err(unnamed))?;
         for (number, stream) in input.streams.iter().enumerate() {
             let path = fresh.path().join(streams::file_name(input, number));
             attempt("write", &path, std::fs::write(&path, &stream.bytes))?;
@@ -235,6 +249,52 @@ fn lock(path: &Path) -> Result<File, DirectoryError> {
     }
     attempt("write", &marker, file.write_all(b"format = 1\n"))?;
     Ok(file)
+}
+
+/// Where a link leads: it is written through, not replaced.
+fn followed(path: &Path) -> Result<PathBuf, DirectoryError> {
+    let Ok(target) = std::fs::read_link(path) else {
+        return Ok(path.to_owned());
+    };
+    path.canonicalize()
+        .map_err(|_| DirectoryError::Dangling(path.to_owned(), target))
+}
+
+/// All that a run writes into its directory.
+const OURS: [&str; 12] = [
+    MARKER,
+    "cases",
+    "corpus",
+    "inputs",
+    "log.jsonl",
+    "search.jsonl",
+    "results.json",
+    "summary.txt",
+    "report.html",
+    "report.md",
+    "results.sarif",
+    "junit.xml",
+];
+
+/// Moves what somebody else put into a directory of ours to another one.
+fn take_foreign(from: &Path, to: &Path) -> Result<(), FileError> {
+    for entry in attempt("read", from, std::fs::read_dir(from))? {
+        let entry = attempt("read", from, entry)?;
+        let name = entry.file_name();
+        let text = name.to_string_lossy();
+        if OURS.contains(&&*text) || text.starts_with(TEMPORARY) {
+            continue;
+        }
+        let mut target = to.join(&name);
+        for number in 1.. {
+            if target.symlink_metadata().is_err() {
+                break;
+            }
+            target = to.join(format!("{text}.{number}"));
+        }
+        attempt("move", &target, std::fs::rename(entry.path(), &target))?;
+    }
+    Ok(())
 }
 
 /// Removes a directory of ours. What remains if this is stopped is still known to be ours.

@@ -28,6 +28,22 @@ pub fn attempt<T>(
     })
 }
 
+/// A directory to write in, which may be there.
+pub fn make_directory(path: &Path) -> Result<(), FileError> {
+    let made = match path.metadata() {
+        Ok(kind) if !kind.is_dir() => Err(std::io::Error::other(
+            "there is a file of this name, not a directory",
+        )),
+        _ => std::fs::create_dir_all(path),
+    };
+    attempt("make the directory", path, made)
+}
+
+/// An error about a file that is there for a moment only: nobody is helped by its name.
+pub(crate) fn unnamed(error: std::io::Error) -> std::io::Error {
+    error.kind().into()
+}
+
 /// Opens a file that somebody named. A pipe would keep us waiting, and a device may have no end.
 pub fn open(path: &Path) -> std::io::Result<File> {
     use std::os::unix::fs::FileTypeExt as _;
@@ -71,7 +87,8 @@ pub fn write_atomically(path: &Path, contents: &[u8]) -> Result<(), FileError> {
         parent,
         tempfile::Builder::new()
             .prefix(TEMPORARY)
-            .tempfile_in(parent),
+            .tempfile_in(parent)
+            .map_err(unnamed),
     )?;
     attempt("write", path, file.write_all(contents))?;
     attempt("write", path, make_readable(file.path()))?;
@@ -80,6 +97,18 @@ pub fn write_atomically(path: &Path, contents: &[u8]) -> Result<(), FileError> {
         path,
         file.persist(path).map(drop).map_err(|error| error.error),
     )
+}
+
+/// The same where nothing of somebody else's may be overwritten: a file of the name must have these contents already.
+pub fn write_fresh(path: &Path, contents: &[u8], force: bool) -> Result<(), FileError> {
+    if !force && path.symlink_metadata().is_ok() {
+        if read(path).is_ok_and(|there| there == contents) {
+            return Ok(());
+        }
+        let there = "there is another file of this name, which is not overwritten";
+        return attempt("write", path, Err(std::io::Error::other(there)));
+    }
+    write_atomically(path, contents)
 }
 
 /// Temporary files are private; reports are not.

@@ -24,7 +24,7 @@ pub fn document(results: &Results) -> String {
         xml(&printable_str(&results.versions.head.label))
     );
     for difference in &results.differences {
-        push_failure(&mut text, difference);
+        push_failure(&mut text, difference, results);
     }
     for suspected in &results.suspected {
         text.push_str(&format!(
@@ -60,12 +60,12 @@ pub fn document(results: &Results) -> String {
     text
 }
 
-fn push_failure(text: &mut String, difference: &Difference) {
+fn push_failure(text: &mut String, difference: &Difference, results: &Results) {
     let title = xml(&printable_str(&difference.title));
     let place = difference.changes.first().map_or(String::new(), |change| {
         format!(
             " file=\"{}\" line=\"{}\"",
-            xml(&printable_str(&change.file)),
+            xml(&printable_str(&wording::user_path(results, &change.file))),
             change.lines.first
         )
     });

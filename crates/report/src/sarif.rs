@@ -2,7 +2,7 @@
 //! result at the changes that its input enters.
 
 use crate::escape::printable_str;
-use crate::results::{Change, Difference, Kind, Results, Side, SourceFile, Verdict};
+use crate::results::{Change, Difference, Kind, Results, Side, Verdict};
 use crate::wording;
 use serde_json::{Value, json};
 
@@ -95,7 +95,7 @@ fn result(difference: &Difference, results: &Results) -> Value {
     let mut places: Vec<Value> = difference
         .changes
         .iter()
-        .map(|change| location(change, &results.sources))
+        .map(|change| location(change, results))
         .collect();
     if !places.is_empty() {
         let rest = places.split_off(1);
@@ -120,12 +120,13 @@ fn sentence(difference: &Difference) -> String {
     )
 }
 
-fn location(change: &Change, sources: &[SourceFile]) -> Value {
+fn location(change: &Change, results: &Results) -> Value {
     let mut region = json!({
         "startLine": change.lines.first.max(1),
         "endLine": change.lines.last.max(change.lines.first).max(1),
     });
-    let source = sources
+    let source = results
+        .sources
         .iter()
         .find(|file| file.version == Side::Head && file.path == change.file);
     let lines: Vec<&str> = source
@@ -137,9 +138,14 @@ fn location(change: &Change, sources: &[SourceFile]) -> Value {
     if !lines.is_empty() {
         region["snippet"] = json!({ "text": lines.join("\n") });
     }
+    let path = wording::user_path(results, &change.file);
+    let artifact = match path.starts_with('/') {
+        true => json!({ "uri": format!("file:///{}", uri(&path)) }),
+        false => json!({ "uri": uri(&path), "uriBaseId": "%SRCROOT%" }),
+    };
     json!({
         "physicalLocation": {
-            "artifactLocation": { "uri": uri(&change.file), "uriBaseId": "%SRCROOT%" },
+            "artifactLocation": artifact,
             "region": region,
         },
         "message": { "text": message(&format!("change {}", wording::change_place(change))) },

@@ -14,6 +14,8 @@ pub struct Seed {
     pub input: Input,
     /// Some bytes did not fit into the bound, or had no stream to go to.
     pub cut: bool,
+    /// Files beside those of streams that look like such ones and are of none.
+    pub stray: Vec<String>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -91,6 +93,7 @@ fn load_file(path: &Path, shape: &Input) -> Result<Seed, SeedError> {
             path: path.to_owned(),
             input,
             cut,
+            stray: Vec::new(),
         });
     }
     let main = streams::primary(shape).ok_or_else(|| SeedError::NoStream(path.to_owned()))?;
@@ -113,14 +116,36 @@ fn read_start(path: &Path) -> std::io::Result<Vec<u8>> {
 fn load_streams(path: &Path, shape: &Input) -> Result<Option<Seed>, SeedError> {
     let mut input = shape.clone();
     let mut found = false;
+    let mut known = Vec::new();
     for number in 0..input.streams.len() {
-        let file = path.join(streams::file_name(shape, number));
+        known.push(streams::file_name(shape, number));
+        let file = path.join(&known[number]);
         if file.is_file() {
             input.streams[number].bytes = attempt("read", &file, read_start(&file))?;
             found = true;
         }
     }
-    Ok(found.then(|| finish(path, input)))
+    if !found {
+        return Ok(None);
+    }
+    let mut seed = finish(path, input);
+    for entry in attempt("read", path, std::fs::read_dir(path))? {
+        let name = attempt("read", path, entry)?.file_name();
+        let name = name.to_string_lossy().into_owned();
+        let is_fixed = |at: usize| matches!(shape.arguments.get(at), Some(Argument::Fixed(_)));
+        let argument = name
+            .strip_prefix("arg")
+            .and_then(|rest| rest.strip_suffix(".bin"));
+        let argument = argument.and_then(|number| number.parse::<usize>().ok());
+        let looks_like_one = argument.is_some_and(|number| !is_fixed(number.wrapping_sub(1)))
+            || name == "stdin.bin"
+            || (name.starts_with("env-") || name.starts_with("file-")) && name.ends_with(".bin");
+        if looks_like_one && !known.contains(&name) {
+            seed.stray.push(name);
+        }
+    }
+    seed.stray.sort();
+    Ok(Some(seed))
 }
 
 /// Bytes go to the stream of the same kind and name; arguments by position.
@@ -148,6 +173,7 @@ fn finish(path: &Path, mut input: Input) -> Seed {
         path: path.to_owned(),
         input,
         cut,
+        stray: Vec::new(),
     }
 }
 

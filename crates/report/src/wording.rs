@@ -1,7 +1,7 @@
 //! Sentences that several reports share.
 
 use crate::escape::{printable_str, shell_str};
-use crate::results::{AcceptedSummary, Change, Difference, Loss, Results, Stopped, Verdict};
+use crate::results::{AcceptedSummary, Change, Difference, Loss, Results, Side, Stopped, Verdict};
 use std::collections::HashSet;
 
 /// The verdict in one line.
@@ -131,7 +131,14 @@ pub fn exploration(results: &Results) -> Vec<String> {
         let changes = results.changes.iter();
         let own = changes.filter(|change| change.runs == Some(0));
         let own = own.filter(|change| change.unreachable == unreachable);
-        own.map(change_place).collect()
+        own.map(|change| match is_run(change, results) {
+            true => format!(
+                "{} (the line is executed, but not what was changed in it)",
+                change_place(change)
+            ),
+            false => change_place(change),
+        })
+        .collect()
     };
     let unreached = [
         (false, "changes no run entered"),
@@ -160,6 +167,16 @@ pub fn exploration(results: &Results) -> Vec<String> {
         ));
     }
     out
+}
+
+/// Whether runs executed all lines of a change that have code: a line may be more than what was changed in it.
+fn is_run(change: &Change, results: &Results) -> bool {
+    let mut sources = results.sources.iter();
+    let source = sources.find(|file| file.version == Side::Head && file.path == change.file);
+    let lines = source.into_iter().flat_map(|file| &file.lines);
+    let lines = lines.filter(|line| change.lines.contains(line.number));
+    let mut covered = lines.filter_map(|line| line.covered).peekable();
+    covered.peek().is_some() && covered.all(|covered| covered)
 }
 
 /// A few of many places: results.json and the report's changes have all of them. What stands in a
@@ -209,7 +226,10 @@ pub fn next_steps(results: &Results, out: &str) -> Vec<String> {
         Stopped::Time => steps.push("--resume --time 10m      search on for longer".into()),
         Stopped::Runs => steps.push("--resume --runs N      search on with more runs".into()),
         Stopped::Memory => steps.push("--memory SIZE      give the search more memory".into()),
-        Stopped::Interrupted => steps.push("--resume      go on where it stopped".into()),
+        // Before that there is nothing to go on with.
+        Stopped::Interrupted if results.stats.runs > 0 => {
+            steps.push("--resume      go on where it stopped".into());
+        }
         _ => {}
     }
     // Other inputs are of no help where none leads.
@@ -236,6 +256,35 @@ pub fn change_place(change: &Change) -> String {
         return "an unknown place".into();
     }
     format!("{}:{}", printable_str(&change.file), change.lines)
+}
+
+/// A setting for people; none if nothing is set.
+pub fn setting(name: &str, value: &serde_json::Value) -> Option<String> {
+    use serde_json::Value;
+    const UNIT: u64 = 1 << 20;
+    let text = match (name, value) {
+        (_, Value::Null) => return None,
+        ("time" | "run-time", Value::Number(seconds)) => format!("{seconds} s"),
+        ("memory" | "run-memory", Value::Number(bytes)) => match bytes.as_u64() {
+            Some(bytes) if bytes.is_multiple_of(UNIT) => format!("{} MiB", grouped(bytes / UNIT)),
+            _ => format!("{bytes} bytes"),
+        },
+        (_, Value::Bool(set)) => if *set { "yes" } else { "no" }.into(),
+        (_, Value::String(text)) => printable_str(text),
+        (_, Value::Array(items)) if items.is_empty() => return None,
+        (_, Value::Array(items)) => {
+            let texts = items.iter().filter_map(|item| setting("", item));
+            texts.collect::<Vec<_>>().join(", ")
+        }
+        (_, value) => printable_str(&value.to_string()),
+    };
+    Some(text)
+}
+
+/// A file of head where the user has it.
+pub fn user_path(results: &Results, file: &str) -> String {
+    let path = std::path::Path::new(&results.versions.head.place).join(file);
+    path.display().to_string()
 }
 
 /// `a.c:12 strtod`, printable.

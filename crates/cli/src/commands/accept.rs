@@ -7,7 +7,9 @@ use crate::failure::Failure;
 use crate::results::groups;
 use crate::source::SourceOptions;
 use changeling_report::accepted::{Accepted, Entry};
-use changeling_report::case::Case;
+use changeling_report::case::{Case, DESCRIPTION};
+use changeling_report::results::InputView;
+use changeling_report::{view, wording};
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
@@ -31,6 +33,17 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
     for case in &arguments.cases {
         let case = read_case(case, &out)?;
         let title = case.title.clone();
+        let places = case.changes.iter();
+        let places = places.map(|change| match change.function.as_str() {
+            "" => wording::change_place(change),
+            function => format!("{} in {function}", wording::change_place(change)),
+        });
+        let changes: Vec<String> = places.collect();
+        let input = InputView::from(&case.input);
+        let streams = input.streams.iter();
+        let streams =
+            streams.map(|stream| format!("{} \"{}\"", stream.label, view::line(&stream.bytes, 60)));
+        let input: Vec<String> = streams.collect();
         let mut is_new = false;
         for group in groups(&case.group) {
             let (group, title) = (group.to_owned(), case.title.clone());
@@ -38,14 +51,22 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
                 group,
                 title,
                 reason: arguments.reason.clone(),
+                changes: changes.clone(),
+                input: input.clone(),
             });
         }
         lines.push(match is_new {
             true => format!("accepted: {title}"),
+            false if !arguments.reason.is_empty() => {
+                format!("accepted before, now with this reason: {title}")
+            }
             false => format!("accepted before: {title}"),
         });
     }
-    accepted.write(&path).map_err(wrong)?;
+    accepted.write(&path).map_err(|error| Failure {
+        code: Code::UNWRITTEN,
+        ..wrong(error)
+    })?;
     for line in lines {
         println!("{line}");
     }
@@ -76,7 +97,13 @@ pub fn case_folder(given: &Path, out: &Path) -> Result<PathBuf, Failure> {
 }
 
 fn numbered(given: &Path, out: &Path) -> Option<PathBuf> {
-    let number: u32 = given.to_str()?.parse().ok()?;
+    let name = given.to_str()?;
+    let named = out.join("cases").join(name);
+    // `..` is no case.
+    if given.components().count() == 1 && named.join(DESCRIPTION).is_file() {
+        return Some(named);
+    }
+    let number: u32 = name.parse().ok()?;
     let start = format!("{number:04}-");
     let entries = std::fs::read_dir(out.join("cases")).ok()?;
     let mut names = entries.filter_map(|entry| Some(entry.ok()?.path()));

@@ -8,7 +8,7 @@ use crate::source::SourceOptions;
 use changeling_report::case::Case;
 use changeling_report::export::rust::Program;
 use changeling_report::export::{Expectation, c, corpus, ktest, rust, shell};
-use changeling_report::files::write_atomically;
+use changeling_report::files::{make_directory, write_fresh};
 use changeling_report::results::Side;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +23,9 @@ pub struct Arguments {
     /// Where to write the files
     #[arg(long, default_value = ".", value_name = "DIR")]
     to: PathBuf,
+    /// Overwrite files of the same names
+    #[arg(long)]
+    force: bool,
     /// The version whose behaviour the test asks for
     #[arg(long, value_enum, default_value = "base")]
     expect: Expected,
@@ -68,18 +71,16 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
                 .iter()
                 .map(String::as_str)
                 .zip(cases.iter().map(|case| &case.input));
-            corpus::write(&arguments.to, inputs).map_err(cannot_write)?
+            corpus::write(&arguments.to, inputs, arguments.force).map_err(cannot_write)?
         }
         _ => {
-            std::fs::create_dir_all(&arguments.to).map_err(|error| {
-                cannot_write(format!("cannot make {}: {error}", arguments.to.display()))
-            })?;
+            make_directory(&arguments.to).map_err(cannot_write)?;
             let write = |case: &Case| {
                 let (suffix, contents) = file(case, arguments);
                 let path = arguments
                     .to
                     .join(format!("{}.{suffix}", case.folder_name()));
-                write_atomically(&path, &contents).map_err(cannot_write)?;
+                write_fresh(&path, &contents, arguments.force).map_err(cannot_write)?;
                 if arguments.format == Format::Sh {
                     make_executable(&path);
                 }
@@ -131,10 +132,10 @@ fn make_executable(path: &Path) {
 
 fn cannot_write(error: impl std::fmt::Display) -> Failure {
     Failure {
-        code: Code::CANNOT_RUN,
+        code: Code::UNWRITTEN,
         what: error.to_string(),
         place: None,
-        help: Some("choose another directory with --to".into()),
+        help: Some("choose another directory with --to, or --force to overwrite files".into()),
         output: None,
     }
 }

@@ -24,6 +24,7 @@ use changeling_explore::outcome::Silence;
 use changeling_explore::runner::TracedRun;
 use changeling_explore::search::{Search, Subject};
 use changeling_program::{FileId, Program, Site};
+use changeling_report::files::{FileError, make_directory, write_atomically, write_fresh};
 use changeling_report::results::InputView;
 use changeling_report::{streams, view, wording};
 use changeling_trace::input::Input;
@@ -54,6 +55,7 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
     let folder = options.out.take().unwrap_or_else(|| FOLDER.into());
     let settings = Settings::resolve(options, arguments.input.clone(), arguments.source.clone())?;
     let source = settings.source.source(&arguments.paths);
+    arguments.source.suits(&[&source])?;
     let mut build = settings.source.build_options();
     let mut program = program_of(&source, &build)?;
     let mut sites = target_sites(&program, &arguments.target);
@@ -165,12 +167,15 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
         println!("not reached in {runs}: {reason}");
         return Ok(NOT_REACHED);
     };
-    save(&folder, input)?;
-    println!("reached in {runs}: {}", folder.display());
+    let saved = save(&folder, input);
+    match saved {
+        Ok(()) => println!("reached in {runs}: {}", folder.display()),
+        Err(_) => println!("reached in {runs}"),
+    }
     for stream in &InputView::from(input).streams {
         println!("  {} \"{}\"", stream.label, view::line(&stream.bytes, 60));
     }
-    Ok(Code::OK)
+    saved.map(|()| Code::OK)
 }
 
 /// The target was not executed.
@@ -202,19 +207,27 @@ fn print_log(log: &Log) {
     }
 }
 
+/// In a folder that this command made; others may have files of the user.
+const MARKER: &str = ".changeling-reach";
+
 /// One file per stream, as seeds are given.
 fn save(folder: &Path, input: &Input) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| Failure {
-        code: Code::CANNOT_RUN,
-        what: format!("cannot write to {}: {error}", folder.display()),
+    let failed = |error: FileError| Failure {
+        code: Code::UNWRITTEN,
+        what: error.to_string(),
         place: None,
         help: Some("choose another directory with --out".into()),
         output: None,
     };
-    std::fs::create_dir_all(folder).map_err(failed)?;
+    let is_empty = std::fs::read_dir(folder).map_or(true, |mut there| there.next().is_none());
+    make_directory(folder).map_err(failed)?;
+    if is_empty {
+        write_atomically(&folder.join(MARKER), b"format = 1\n").map_err(failed)?;
+    }
+    let ours = folder == Path::new(FOLDER) || folder.join(MARKER).is_file();
     for (number, stream) in input.streams.iter().enumerate() {
-        let name = streams::file_name(input, number);
-        std::fs::write(folder.join(name), &stream.bytes).map_err(failed)?;
+        let path = folder.join(streams::file_name(input, number));
+        write_fresh(&path, &stream.bytes, ours).map_err(failed)?;
     }
     Ok(())
 }

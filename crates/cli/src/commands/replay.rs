@@ -5,15 +5,15 @@ use super::accept::{case_folder, read_case};
 use crate::config::after_a_run;
 use crate::exit::Code;
 use crate::failure::Failure;
-use crate::results::{kind, outcome_view};
+use crate::results::{kind, outcome_view, title};
 use crate::settings::{duration, rule, usage};
 use crate::source::SourceOptions;
 use crate::versions::{Named, WORK_TREE};
-use changeling_build::build;
+use changeling_build::{Source, Variant, build};
 use changeling_exec::{Limits, Plain};
 use changeling_explore::difference::classify;
 use changeling_explore::normalise::{Normaliser, Places, UserRule};
-use changeling_explore::{End, Observation};
+use changeling_explore::{End, Observation, witness};
 use changeling_report::case::Case;
 use changeling_report::escape::{printable_str, shell_str};
 use changeling_report::results::{self, InputView};
@@ -34,7 +34,12 @@ pub struct Arguments {
     #[command(flatten)]
     source: SourceOptions,
     /// Time for one run
-    #[arg(long, default_value = "5s", value_name = "TIME")]
+    #[arg(
+        long,
+        default_value = "5s",
+        value_name = "TIME",
+        allow_hyphen_values = true
+    )]
     run_time: String,
     /// A regular expression; what it matches in outputs is not compared
     #[arg(long = "normalise", visible_alias = "normalize", value_name = "REGEX")]
@@ -52,8 +57,8 @@ const SKIP: Code = Code(125);
 const DIFFERENT: Code = Code(1);
 
 pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
-    let mut source = arguments.source.clone();
-    let (out, known) = match after_a_run(arguments.out.as_deref(), &mut source) {
+    let mut configured = arguments.source.clone();
+    let (out, known) = match after_a_run(arguments.out.as_deref(), &mut configured) {
         // The file is of the revision that is judged, which may be an odd one.
         Err(failure) if arguments.bisect => {
             failure.print();
@@ -63,6 +68,17 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
     };
     let folder = case_folder(&arguments.case, &out)?;
     let case = read_case(&folder, &out)?;
+    // With what the case was found with: the file may be of another revision by now.
+    let recipe = &case.versions.build;
+    let source = SourceOptions {
+        cache: configured.cache.clone(),
+        build_time: configured.build_time,
+        ..arguments.source.clone().or_recipe(recipe)
+    };
+    let source = match recipe.is_empty() {
+        true => configured,
+        false => source,
+    };
     let given = arguments.normalise.iter().map(|pattern| rule(pattern, ""));
     let rules: Vec<UserRule> = given.chain(known).collect();
     let given: Vec<String> = arguments
@@ -86,9 +102,13 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
     if arguments.bisect {
         return Ok(bisect(arguments, &source, &case, &normaliser, limits));
     }
+    let build_one = |version: &Path| {
+        let named = Named::either(version, &source)?;
+        built(&named.source, &source, case.kind)
+    };
     let binaries = match arguments.versions.as_slice() {
         [] => binaries(&case, &folder)?,
-        [old, new] => [built(&source, old)?, built(&source, new)?],
+        [old, new] => [build_one(old)?, build_one(new)?],
         _ => {
             return Err(Failure {
                 help: Some(
@@ -102,18 +122,18 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
     for path in &binaries {
         seen.push(Plain::new(path, limits.clone())?.run(&case.input)?);
     }
-    let found = classify(&normaliser, &seen[0], &seen[1]);
+    let found = judged(&normaliser, case.kind, &seen[0], &seen[1]);
     if arguments.json {
         let text = serde_json::json!({
             "case": case.id,
             "differs": found.is_some(),
-            "kind": found.as_ref().map(|found| kind(found).name()),
+            "kind": found.map(results::Kind::name),
             "base": outcome_view(&seen[0]),
             "head": outcome_view(&seen[1]),
         });
         println!("{text:#}");
     } else {
-        print(&case, &seen, found.as_ref().map(kind), &folder);
+        print(&case, &seen, found, &folder);
     }
     Ok(if found.is_some() { DIFFERENT } else { Code::OK })
 }
@@ -126,6 +146,7 @@ fn print(case: &Case, seen: &[Observation], found: Option<results::Kind>, folder
     match found {
         Some(kind) => {
             shown.kind = kind;
+            shown.title = title(kind, &shown.base, &shown.head);
             print!("{}", terminal::difference(&shown, Style::detect()));
         }
         None => {
@@ -147,26 +168,27 @@ fn bisect(
     limits: Limits,
 ) -> Code {
     let here = PathBuf::from(".");
-    let judged = || -> Result<Observation, Failure> {
-        let binary = match arguments.versions.as_slice() {
-            [] => built(source, &here)?,
-            [one] => built(source, one)?,
-            several => build(&source.source(several), &source.build_options())?.plain,
+    let run = || -> Result<Observation, Failure> {
+        let version = match arguments.versions.as_slice() {
+            [] => Named::either(&here, source)?.source,
+            [one] => Named::either(one, source)?.source,
+            several => source.source(several),
         };
+        let binary = built(&version, source, case.kind)?;
         Ok(Plain::new(&binary, limits)?.run(&case.input)?)
     };
-    match judged() {
+    match run() {
         Err(failure) => {
             failure.print();
             SKIP
         }
-        Ok(seen) => match classify(normaliser, &recorded(&case.base), &seen) {
+        Ok(seen) => match judged(normaliser, case.kind, &recorded(&case.base), &seen) {
             None => {
                 println!("like base");
                 Code::OK
             }
             Some(found) => {
-                println!("not like base: {}", kind(&found).text());
+                println!("not like base: {}", found.text());
                 DIFFERENT
             }
         },
@@ -231,7 +253,46 @@ fn binaries(case: &Case, folder: &Path) -> Result<[PathBuf; 2], Failure> {
     })
 }
 
-fn built(source: &SourceOptions, version: &Path) -> Result<PathBuf, Failure> {
-    let named = Named::either(version, source);
-    Ok(build(&named.source, &source.build_options())?.plain)
+/// As a case of this kind is seen: a finding with sanitizers.
+fn built(
+    version: &Source,
+    source: &SourceOptions,
+    kind: results::Kind,
+) -> Result<PathBuf, Failure> {
+    let mut options = source.build_options();
+    if !kind.is_finding() {
+        return Ok(build(version, &options)?.plain);
+    }
+    options.variants = vec![Variant::Sanitized];
+    let built = build(version, &options)?;
+    let mut made = built.variants.into_iter();
+    let made = made.find(|made| made.variant == Variant::Sanitized);
+    made.map(|made| made.path).ok_or_else(|| {
+        let reason = built.unavailable.into_iter().next();
+        Failure {
+            code: Code::CANNOT_RUN,
+            what:
+                "the version cannot be built with sanitizers, and the case is a finding of theirs"
+                    .into(),
+            place: None,
+            help: None,
+            output: reason.map(|(_, reason)| reason),
+        }
+    })
+}
+
+/// What differs. Of a finding it counts who has one: addresses in its text are others in each run.
+fn judged(
+    normaliser: &Normaliser,
+    kind_of_case: results::Kind,
+    base: &Observation,
+    head: &Observation,
+) -> Option<results::Kind> {
+    let findings = [base, head].map(|seen| witness::finding(seen).is_some());
+    match findings {
+        [false, true] if kind_of_case.is_finding() => Some(results::Kind::Sanitizer),
+        [true, false] if kind_of_case.is_finding() => Some(results::Kind::SanitizerGone),
+        [true, true] if kind_of_case.is_finding() => None,
+        _ => classify(normaliser, base, head).as_ref().map(kind),
+    }
 }

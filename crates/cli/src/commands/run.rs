@@ -1,6 +1,6 @@
 //! `changeling run`: two versions in, replayed differences out.
 
-use crate::conclusion::{Printing, Unbegun, print};
+use crate::conclusion::{Printing, Unbegun, print, print_end};
 use crate::exit::Code;
 use crate::failure::Failure;
 use crate::golden::Golden;
@@ -14,11 +14,10 @@ use crate::runner::{Pair, Runner, side_name};
 use crate::settings::{SearchOptions, Settings, usage};
 use crate::signals::{cancel_on_signals, end_on_signals};
 use crate::source::SourceOptions;
-use crate::store::{self, Store};
+use crate::store::{self, About, Store};
 use crate::version::{Version, absolute};
-use crate::versions::{Named, VersionOptions};
+use crate::versions::{Named, VersionOptions, user_place};
 use changeling_exec::Limits;
-use changeling_explore::Side;
 use changeling_explore::budget::Cancel;
 use changeling_explore::normalise::{Normaliser, Places};
 use changeling_explore::outcome::Saved;
@@ -75,6 +74,9 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
         .clone()
         .or(said)
         .sides(&settings.source)?;
+    arguments
+        .source
+        .suits(&sides.each_ref().map(|side| &side.source))?;
     let places = Places::of_files([&sides[0].label, &sides[1].label]);
     let normaliser =
         Normaliser::new(&places, &settings.normalise).map_err(|error| usage(&error.to_string()))?;
@@ -114,7 +116,10 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
         Ok(prepared) => prepared,
         Err((side, failure)) => {
             display.clear();
-            return Err(could_not_build(&out, &sides, &settings, side, failure));
+            let label = &sides[side.index()].label;
+            let what = format!("{} ({}, {label})", failure.what, side_name(side));
+            let failure = Failure { what, ..failure };
+            return Err(leave_report(&out, &sides, &settings, printing, failure));
         }
     };
     let golden = match arguments.golden.as_ref().or(said.golden.as_ref()) {
@@ -126,7 +131,7 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
                 Ok(golden) => Some(golden),
                 Err(failure) => {
                     display.clear();
-                    return Err(leave_report(&out, &sides, &settings, failure));
+                    return Err(leave_report(&out, &sides, &settings, printing, failure));
                 }
             }
         }
@@ -152,13 +157,15 @@ fn open_out(path: &Path, resume: bool) -> Result<OutputDirectory, Failure> {
     };
     let out = opened.map_err(|error| match error {
         DirectoryError::File(_) | DirectoryError::Case(_) => cannot_write(error),
-        DirectoryError::Foreign(_) | DirectoryError::Busy(_) => Failure {
-            code: Code::CANNOT_RUN,
-            what: error.to_string(),
-            place: None,
-            help: Some("choose another directory with --out".into()),
-            output: None,
-        },
+        DirectoryError::Foreign(_) | DirectoryError::Busy(_) | DirectoryError::Dangling(..) => {
+            Failure {
+                code: Code::CANNOT_RUN,
+                what: error.to_string(),
+                place: None,
+                help: Some("choose another directory with --out".into()),
+                output: None,
+            }
+        }
     })?;
     if let Some(parent) = path
         .parent()
@@ -173,23 +180,12 @@ fn open_out(path: &Path, resume: bool) -> Result<OutputDirectory, Failure> {
     Ok(out)
 }
 
-/// Leaves a report that says so.
-fn could_not_build(
-    out: &OutputDirectory,
-    sides: &[Named; 2],
-    settings: &Settings,
-    side: Side,
-    mut failure: Failure,
-) -> Failure {
-    let label = &sides[side.index()].label;
-    failure.what = format!("{} ({}, {label})", failure.what, side_name(side));
-    leave_report(out, sides, settings, failure)
-}
-
+/// Of versions that could not be built.
 fn leave_report(
     out: &OutputDirectory,
     sides: &[Named; 2],
     settings: &Settings,
+    printing: Printing,
     mut failure: Failure,
 ) -> Failure {
     let bound = settings
@@ -210,6 +206,7 @@ fn leave_report(
     if let Err(error) = out.write_reports(&results) {
         failure.what = format!("{}; and {error}", failure.what);
     }
+    print_end(printing, &results, out.path());
     failure
 }
 
@@ -230,7 +227,7 @@ fn labels(sides: &[Named; 2]) -> Versions {
     Versions {
         base: version(&sides[0]),
         head: version(&sides[1]),
-        golden: None,
+        ..Versions::default()
     }
 }
 
@@ -255,7 +252,9 @@ fn list(sides: &[Named; 2], settings: &Settings) -> Result<Code, Failure> {
         }
     }
     for (name, value) in &settings.listed {
-        println!("{name}: {value}");
+        if let Some(text) = wording::setting(name, value) {
+            println!("{name}: {text}");
+        }
     }
     Ok(Code::OK)
 }
@@ -279,6 +278,13 @@ pub fn load_seeds(settings: &Settings, shape: &Input) -> Result<Seeds, Failure> 
                 let name = seed.path.display();
                 warnings.push(format!(
                     "the seed {name} does not fit into the bound and was cut"
+                ));
+            }
+            if !seed.stray.is_empty() {
+                warnings.push(format!(
+                    "no input of the bound belongs to {} of the seed {}, which was left out",
+                    seed.stray.join(", "),
+                    seed.path.display()
                 ));
             }
             inputs.push(seed.input);
@@ -313,7 +319,7 @@ impl Job<'_> {
             probed,
         } = prepared;
         let shape = settings.input.shape(versions[1].built.harness)?;
-        let (inputs, mut warnings) = match versions[1].built.harness {
+        let (mut inputs, mut warnings) = match versions[1].built.harness {
             true => for_harness?,
             false => for_program?,
         };
@@ -351,16 +357,20 @@ impl Job<'_> {
         warnings.dedup();
         let mut results = Results::new(Bound::of(&shape), described(&sides, &versions));
         results.versions.golden = self.golden.as_ref().map(Golden::described);
+        results.versions.build = settings.source.recipe();
         results.settings = settings.listed.clone();
         results.changes = regions.counted();
         let keys = versions.each_ref().map(|version| version.built.key.clone());
-        let (out, resume) = self.earlier(out, &shape, &keys, &mut warnings)?;
+        let (out, resume) = self.earlier(out, &shape, &keys, &mut inputs, &mut warnings)?;
         results.warnings = warnings;
         // Until the search has begun, what was found before is all there is.
         if !out.path().join("results.json").is_file() || resume.is_none() {
             out.write_snapshot(&results).map_err(cannot_write)?;
         }
-        let store = Store::open(&out, &shape, keys).map_err(cannot_write)?;
+        let mut store = Store::open(&out, &shape, keys).map_err(cannot_write)?;
+        if let Some(saved) = &resume {
+            store.complete(&saved.inputs);
+        }
         let tables = versions.each_ref().map(|version| version.sites.clone());
         let limits = Limits {
             time: settings.run_time,
@@ -387,6 +397,7 @@ impl Job<'_> {
                     results.stopped = results::Stopped::Error;
                     results.error = Some(failure.what.clone());
                     out.write_reports(&results).map_err(cannot_write)?;
+                    print_end(self.printing, &results, out.path());
                     return Err(failure);
                 }
                 // Fewer workers are better than none.
@@ -452,6 +463,7 @@ impl Job<'_> {
         out: OutputDirectory,
         shape: &Input,
         keys: &[String; 2],
+        inputs: &mut Vec<Input>,
         warnings: &mut Vec<String>,
     ) -> Result<(OutputDirectory, Option<Saved>), Failure> {
         if !self.resume {
@@ -462,15 +474,40 @@ impl Job<'_> {
                 warnings.push("there is no earlier run to resume; this one starts anew".into());
                 Ok((out, None))
             }
-            Some(earlier) if earlier.same_versions => Ok((out, Some(earlier.saved))),
             Some(earlier) => {
+                let used = wording::count(earlier.saved.inputs.len() as u64, "input");
+                let file = out.path().join(store::FILE);
+                if earlier.about == About::Same {
+                    if earlier.damaged > 0 {
+                        let found = earlier.saved.differences.len() as u64;
+                        warnings.push(format!(
+                            "{} is damaged: {} of it cannot be read (the last one may have been cut short when the \
+                             earlier run was killed); what is left of it is used: {used} and {}",
+                            file.display(),
+                            wording::count(earlier.damaged as u64, "line"),
+                            wording::count(found, "difference"),
+                        ));
+                    }
+                    return Ok((out, Some(earlier.saved)));
+                }
                 let path = out.path().to_owned();
                 drop(out);
-                warnings.push(format!(
-                    "the versions have changed since the earlier run, which is kept in {}: only its inputs are used",
-                    old_path(&path).display()
-                ));
-                Ok((open_out(&path, false)?, Some(earlier.saved)))
+                let old = old_path(&path);
+                warnings.push(match earlier.about {
+                    About::Unknown => format!(
+                        "{} is damaged, so that nobody can tell which versions it was about; the earlier run is kept \
+                         in {}, and of it only {used} can be used",
+                        file.display(),
+                        old.display()
+                    ),
+                    _ => format!(
+                        "the versions have changed since the earlier run, which is kept in {}: only its inputs are used",
+                        old.display()
+                    ),
+                });
+                // They are new to these versions.
+                inputs.extend(earlier.saved.inputs);
+                Ok((open_out(&path, false)?, None))
             }
         }
     }
@@ -478,12 +515,12 @@ impl Job<'_> {
 
 fn described(sides: &[Named; 2], versions: &[Version; 2]) -> Versions {
     let mut described = labels(sides);
-    for (place, version) in [&mut described.base, &mut described.head]
-        .into_iter()
-        .zip(versions)
-    {
+    let places = [&mut described.base, &mut described.head].into_iter();
+    let sources = sides.each_ref().map(|side| &side.source);
+    for ((place, version), source) in places.zip(versions).zip(sources) {
         place.binary = absolute(&version.built.plain);
         place.root = absolute(&version.built.source_root);
+        place.place = user_place(source, &version.built.source_root);
     }
     described
 }

@@ -64,7 +64,9 @@ fn what_comes_after_a_run_knows_its_settings() {
         );
     }
     let said = room.changeling(&["replay", "1", "HEAD~5", "nowhere"]);
-    assert_eq!(said.code, Some(10), "{}", said.stderr);
+    assert_eq!(said.code, Some(16), "{}", said.stderr);
+    let neither = "nowhere is neither a file or directory nor a revision";
+    assert!(said.stderr.contains(neither), "{}", said.stderr);
     let said = room.changeling(&["export", "1", "--as", "sh", "--to", "tests"]);
     assert_eq!(said.code, Some(0), "{}", said.stderr);
     let said = room.changeling(&["accept", "1"]);

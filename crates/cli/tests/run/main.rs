@@ -5,6 +5,7 @@ mod apart;
 mod endings;
 mod groups;
 mod guides;
+mod keeping;
 mod outside;
 mod printing;
 mod pruning;

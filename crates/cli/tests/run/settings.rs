@@ -70,6 +70,8 @@ fn wrong_settings_are_named() {
         ("resume = true", "`resume` is for the command line alone"),
         ("env = { A = 3 }", "`env` must be a text such as \"NAME=8\""),
         ("build-time = \"long\"", "`build-time` must be a time"),
+        ("guide = \"reech\"", "changeling.toml: `guide` reech"),
+        ("jobs = 0", "changeling.toml: `jobs` 0: at least one"),
         ("env = \"A=B\"", "--env A=B: expected a number of bytes"),
         ("stdin = \"/dev/zero\"", "it is a device, not a file"),
         (
@@ -86,5 +88,42 @@ fn wrong_settings_are_named() {
         };
         assert_eq!(said.code, Some(code), "{text}: {}", said.stderr);
         assert!(said.stderr.contains(expected), "{text}: {}", said.stderr);
+    }
+    std::fs::remove_file(room.path("changeling.toml")).unwrap();
+    room.write("a.c", "int main(void) { return 0; }\n");
+    for (options, expected) in [
+        (
+            &["--runs", "-1"][..],
+            "expected a whole number that is not negative",
+        ),
+        (
+            &["--jobs", "x"],
+            "expected a whole number that is not negative",
+        ),
+        (&["--time", "-3s"], "--time -3s: expected a time such as"),
+        (
+            &["--program", "x"],
+            "--program has no effect on single files",
+        ),
+        (
+            &["--golden", "c.c"],
+            "c.c is neither a file or directory nor",
+        ),
+        (
+            &["--record-queries", "a.c"],
+            "there is a file of this name, not a directory",
+        ),
+    ] {
+        let said = room.changeling(&[&["run", "a.c", "a.c"], options].concat());
+        assert!(
+            matches!(said.code, Some(2 | 4)),
+            "{options:?}: {}",
+            said.stderr
+        );
+        assert!(
+            said.stderr.contains(expected),
+            "{options:?}: {}",
+            said.stderr
+        );
     }
 }

@@ -124,7 +124,7 @@ impl Shared<'_> {
         let begun = Instant::now();
         let mut keeps = |candidate: &Input| {
             // Runs of a slow program can take minutes. What was found last gets some time too.
-            let late = self.settings.budget.is_late(self.start) && begun.elapsed() > OVERTIME;
+            let late = begun.elapsed() > OVERTIME && self.is_late();
             if late || self.cancel.is_cancelled() {
                 return Ok(false);
             }

@@ -91,11 +91,13 @@ impl Search {
             seed,
             self.settings.fixed_values,
         );
-        let earlier = self.resume.map(|saved| {
+        let earlier = self.resume.map_or_else(Vec::new, |saved| {
             state.findings.restore(saved.differences, saved.undefined);
             saved.inputs
         });
-        let given = self.inputs.into_iter().chain(earlier.into_iter().flatten());
+        let earlier = earlier.iter().map(|input| fitted(input, &subject.shape));
+        let earlier: Vec<Input> = earlier.collect();
+        let given = self.inputs.into_iter().chain(earlier.iter().cloned());
         state.given.extend(first_inputs(&subject.shape, given));
         let shared = Shared {
             inner: Mutex::new(Inner {
@@ -108,12 +110,14 @@ impl Search {
                 last_progress: None,
                 failures: 0,
                 probing: false,
+                earlier: earlier.into_iter().collect(),
+                taken_in: 0,
+                begun: Instant::now(),
             }),
             changed: Condvar::new(),
             settings: self.settings,
             cancel: self.cancel,
             subject,
-            start: Instant::now(),
         };
         std::thread::scope(|scope| {
             let (first, others) = match runners.split_first_mut() {
@@ -167,7 +171,6 @@ struct Shared<'a> {
     settings: Settings,
     cancel: Cancel,
     subject: Arc<Subject>,
-    start: Instant,
 }
 
 struct Inner<'a> {
@@ -183,6 +186,12 @@ struct Inner<'a> {
     failures: u32,
     /// The search is exhausted and random inputs are putting it to the test.
     probing: bool,
+    /// Inputs of an earlier search that were not run again yet. Nothing of the budget is spent on them.
+    earlier: HashSet<Input>,
+    /// Runs when there were none left,
+    taken_in: u64,
+    /// and the time of it.
+    begun: Instant,
 }
 
 enum Job {
@@ -207,11 +216,20 @@ impl<'a> Shared<'a> {
 
     fn work(&self, runner: &mut dyn PairRunner) {
         while let Some(job) = self.next() {
+            let mut given = None;
             let result = match job {
+                Job::Run(input, None) => {
+                    let result = self.run(runner, &input, None);
+                    given = Some(input);
+                    result
+                }
                 Job::Run(input, origin) => self.run(runner, &input, origin),
                 Job::Check(run, input) => self.check(runner, run, &input),
             };
             let mut inner = self.lock();
+            if let Some(input) = given {
+                inner.took_in(&input);
+            }
             match result {
                 Ok(()) => inner.failures = 0,
                 Err(error) => inner.fail(error),
@@ -234,9 +252,7 @@ impl<'a> Shared<'a> {
                 inner.stopped = Some(Stopped::Cancelled);
                 return None;
             }
-            let runs = inner.state.stats.runs + inner.in_flight as u64;
-            let groups = inner.state.findings.differences.len();
-            if let Some(spent) = self.settings.budget.spent(self.start, runs, groups) {
+            if let Some(spent) = inner.spent(&self.settings.budget) {
                 inner.stopped = Some(spent);
                 return None;
             }
@@ -289,7 +305,9 @@ impl<'a> Shared<'a> {
             if inner.probing && absorbed.is_new_pair && !absorbed.discarded {
                 inner.state.note(Gap::Unforeseen);
             }
-            inner.listener.input(absorbed.run, input);
+            if !inner.earlier.contains(&**input) {
+                inner.listener.input(absorbed.run, input);
+            }
             inner.report(false);
             let [base, head] = runs;
             (absorbed, [base.observation, head.observation])
@@ -312,6 +330,12 @@ impl<'a> Shared<'a> {
         Ok(())
     }
 
+    /// Whether all of the time is spent.
+    fn is_late(&self) -> bool {
+        let inner = self.lock();
+        inner.earlier.is_empty() && self.settings.budget.is_late(inner.begun)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Inner<'a>> {
         // A worker that panicked leaves a state that may lack its last run, no more.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
@@ -319,6 +343,24 @@ impl<'a> Shared<'a> {
 }
 
 impl Inner<'_> {
+    fn spent(&self, budget: &Budget) -> Option<Stopped> {
+        if !self.earlier.is_empty() {
+            // Memory is all that counts.
+            return budget.spent(Instant::now(), 0, 0);
+        }
+        let runs = self.state.stats.runs + self.in_flight as u64 - self.taken_in;
+        let groups = self.state.findings.differences.len();
+        budget.spent(self.begun, runs, groups)
+    }
+
+    /// An input that was given has been run.
+    fn took_in(&mut self, input: &Input) {
+        if self.earlier.remove(input) && self.earlier.is_empty() {
+            self.taken_in = self.state.stats.runs;
+            self.begun = Instant::now();
+        }
+    }
+
     /// Whether nothing else is left to do, and nothing was found.
     fn wants_probes(&self) -> bool {
         !self.probing && self.state.findings.differences.is_empty()

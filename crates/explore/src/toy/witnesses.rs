@@ -386,6 +386,27 @@ fn a_search_goes_on_where_it_was_stopped() {
     let saved: Saved = serde_json::from_str(&text).unwrap();
     let (whole, _) =
         search(Settings::default(), Cancel::default(), None).run(runner(), &mut Silence);
+    // What was run before is neither counted nor told again.
+    #[derive(Default)]
+    struct Told(Vec<Input>);
+    impl Listener for Told {
+        fn input(&mut self, _run: RunId, input: &Input) {
+            self.0.push(input.clone());
+        }
+    }
+    let budget = Budget {
+        runs: Some(1),
+        ..Budget::default()
+    };
+    let settings = Settings {
+        budget,
+        ..Settings::default()
+    };
+    let mut told = Told::default();
+    let (one_more, _) =
+        search(settings, Cancel::default(), Some(saved.clone())).run(runner(), &mut told);
+    assert_eq!((one_more.stats.runs, told.0.len()), (5, 1));
+    assert!(!saved.inputs.contains(&told.0[0]));
     let (resumed, again) =
         search(Settings::default(), Cancel::default(), Some(saved)).run(runner(), &mut Silence);
     assert_eq!(resumed.verdict, Verdict::Differences);

@@ -4,7 +4,7 @@
 mod description;
 mod reproduce;
 
-use crate::files::{FileError, TEMPORARY, attempt, content_name, read, replace_directory};
+use crate::files::{FileError, TEMPORARY, attempt, content_name, read, replace_directory, unnamed};
 use crate::results::{
     Change, Difference, End, FileWritten, InputView, Kind, Outcome, Side, Versions,
 };
@@ -117,7 +117,7 @@ impl Case {
         let builder = tempfile::Builder::new()
             .prefix(TEMPORARY)
             .tempdir_in(parent);
-        let fresh = attempt("write in", parent, builder)?;
+        let fresh = attempt("write in", parent, builder.map_err(unnamed))?;
         self.write_files(fresh.path(), &target)?;
         attempt("write", fresh.path(), share(fresh.path()))?;
         replace_directory(fresh.path(), &target)?;

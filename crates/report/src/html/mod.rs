@@ -206,8 +206,12 @@ fn settings(results: &Results) -> String {
     let mut rows: Vec<(String, String)> = Vec::new();
     let stats = serde_json::to_value(&results.stats).unwrap_or_default();
     let stats = stats.as_object().into_iter().flatten();
-    let settings = results.settings.iter();
-    for (name, value) in settings.chain(stats) {
+    for (name, value) in &results.settings {
+        if let Some(value) = wording::setting(name, value) {
+            rows.push((name.replace(['_', '-'], " "), value));
+        }
+    }
+    for (name, value) in stats {
         let value = match value {
             serde_json::Value::String(text) => text.clone(),
             serde_json::Value::Null => continue,
@@ -216,6 +220,10 @@ fn settings(results: &Results) -> String {
                 (None, Some(real)) => format!("{real:.3}"),
                 _ => number.to_string(),
             },
+            serde_json::Value::Object(parts) => {
+                let parts = parts.iter().map(|(name, value)| format!("{name} {value}"));
+                parts.collect::<Vec<_>>().join(", ").replace('_', " ")
+            }
             other => other.to_string(),
         };
         rows.push((name.replace('_', " "), value));

@@ -2,7 +2,7 @@
 //! outside the picture, so that they keep their size on small screens.
 
 use super::{printable, text};
-use crate::results::{Results, Sample, Side, SourceFile};
+use crate::results::{LineRange, Results, Sample, Side, SourceFile};
 use crate::wording;
 
 const WIDTH: f64 = 1000.0;
@@ -117,7 +117,7 @@ fn coverage(out: &mut String, results: &Results) {
          <table class=\"bars\">",
         coverage.covered_changed_lines, coverage.changed_lines
     ));
-    for change in results.changes.iter().take(60) {
+    for change in results.changes.iter().take(MOST_ROWS) {
         let source = results
             .sources
             .iter()
@@ -144,6 +144,17 @@ fn coverage(out: &mut String, results: &Results) {
             strip(&marks)
         ));
     }
+    for (source, range) in others(results).into_iter().take(MOST_ROWS) {
+        let marks = (range.first..=range.last).map(|line| covered(Some(source), line));
+        let marks: Vec<Option<bool>> = marks.take(400).collect();
+        let with_code = marks.iter().flatten().count();
+        let run = marks.iter().flatten().filter(|covered| **covered).count();
+        let place = format!("{}:{range}", printable(&source.path));
+        out.push_str(&format!(
+            "<tr><td><code>{place}</code><small>only head has it</small></td><td>{}</td><td>{run} / {with_code}</td></tr>\n",
+            strip(&marks)
+        ));
+    }
     if results.changes.is_empty() {
         let covered = coverage.covered_changed_lines as f64 / coverage.changed_lines.max(1) as f64;
         out.push_str(&format!(
@@ -157,6 +168,39 @@ fn coverage(out: &mut String, results: &Results) {
          <span><i style=\"background:var(--bad)\"></i>not executed</span>\
          <span><i style=\"background:var(--line)\"></i>no code</span></p></figure>\n",
     );
+}
+
+/// Beyond this many a table is too long to be read.
+const MOST_ROWS: usize = 60;
+
+/// Changed lines of head with code that are no part of a change, such as those of new functions.
+fn others(results: &Results) -> Vec<(&SourceFile, LineRange)> {
+    let mut found: Vec<(&SourceFile, LineRange)> = Vec::new();
+    for source in results
+        .sources
+        .iter()
+        .filter(|file| file.version == Side::Head)
+    {
+        let of_changes = |number: u32| {
+            let mut changes = results.changes.iter();
+            changes.any(|change| change.file == source.path && change.lines.contains(number))
+        };
+        let mut goes_on = false;
+        for line in &source.lines {
+            let is_other = line.changed && !of_changes(line.number);
+            match found.last_mut() {
+                Some((_, range)) if is_other && goes_on => range.last = line.number,
+                _ if is_other => found.push((source, LineRange::new(line.number, line.number))),
+                _ => {}
+            }
+            goes_on = is_other;
+        }
+    }
+    let has_code = |(source, range): &(&SourceFile, LineRange)| {
+        (range.first..=range.last).any(|line| covered(Some(source), line).is_some())
+    };
+    found.retain(has_code);
+    found
 }
 
 fn covered(source: Option<&SourceFile>, line: u32) -> Option<bool> {

@@ -125,6 +125,31 @@ pub struct Versions {
     /// The version that says what is right, if one was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub golden: Option<Version>,
+    /// How they were built, as far as anything was said of it.
+    #[serde(default, skip_serializing_if = "Recipe::is_empty")]
+    pub build: Recipe,
+}
+
+/// Options of a build that make another program of the same sources.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recipe {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<String>,
+    /// As an absolute path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub harness: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+}
+
+impl Recipe {
+    pub fn is_empty(&self) -> bool {
+        *self == Recipe::default()
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -137,6 +162,9 @@ pub struct Version {
     /// Root of the sources; file names in the results are relative to it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub root: String,
+    /// Where the user has these sources: relative to the directory the run was started in, if they are below it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub place: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
 }

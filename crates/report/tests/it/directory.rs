@@ -61,13 +61,16 @@ fn the_run_before_is_kept_and_the_one_before_that_is_not() {
     let path = folder.path().join("out");
     for run in ["first", "second", "third"] {
         let out = OutputDirectory::create(&path).unwrap();
-        std::fs::write(out.path().join("note"), run).unwrap();
+        std::fs::write(out.path().join("summary.txt"), run).unwrap();
+        std::fs::write(out.path().join(format!("note-{run}")), run).unwrap();
     }
-    assert_eq!(std::fs::read_to_string(path.join("note")).unwrap(), "third");
-    assert_eq!(
-        std::fs::read_to_string(folder.path().join("out.old/note")).unwrap(),
-        "second"
-    );
+    let summary = |folder: &Path| std::fs::read_to_string(folder.join("summary.txt")).unwrap();
+    assert_eq!(summary(&path), "third");
+    assert_eq!(summary(&folder.path().join("out.old")), "second");
+    // What is not ours stays.
+    for run in ["first", "second", "third"] {
+        assert!(path.join(format!("note-{run}")).is_file(), "{run}");
+    }
     assert_eq!(names(folder.path()), ["out", "out.old"]);
 }
 

@@ -317,7 +317,10 @@ fn sarif_is_valid() {
     let first = &log["runs"][0]["results"][0];
     assert_eq!(first["level"], "error");
     let place = &first["locations"][0]["physicalLocation"];
-    assert_eq!(place["artifactLocation"]["uri"], "src/parse%20number.c");
+    assert_eq!(
+        place["artifactLocation"]["uri"],
+        "lib/tool/src/parse%20number.c"
+    );
     assert_eq!(place["region"]["startLine"], 41);
     assert!(
         place["region"]["snippet"]["text"]

@@ -84,18 +84,25 @@ fn difference(number: u64, kind: Kind, title: &str, base: Outcome, head: Outcome
 
 pub fn results() -> Results {
     let versions = Versions {
-        golden: None,
         base: Version {
             label: "v1.2".into(),
             binary: "/tmp/cache/ab12/plain".into(),
             root: "/tmp/cache/ab12/tree".into(),
             commit: Some("0f3c9d2".into()),
+            ..Version::default()
         },
         head: Version {
             label: "HEAD".into(),
             binary: "/tmp/cache/cd34/plain".into(),
+            place: "lib/tool".into(),
             ..Version::default()
         },
+        build: Recipe {
+            command: Some("make tool".into()),
+            flags: vec!["-DX=\"1\"".into()],
+            ..Recipe::default()
+        },
+        ..Versions::default()
     };
     let mut results = Results::new(Bound::of(&input()), versions);
     results.verdict = Verdict::Differences;

@@ -130,7 +130,15 @@ fn seeds_come_from_files_folders_cases_and_ktests() {
         )],
         arguments: vec![],
     };
-    corpus::write(&corpus_folder, [("0001", &case.input), ("0002", &small)]).unwrap();
+    let inputs = [("0001", &case.input), ("0002", &small)];
+    corpus::write(&corpus_folder, inputs, false).unwrap();
+    // Once more they are the same; what is not is only overwritten if that is wanted.
+    corpus::write(&corpus_folder, inputs, false).unwrap();
+    let other = [("0001", &small)];
+    let error = corpus::write(&corpus_folder, other, false).unwrap_err();
+    assert!(error.to_string().contains("not overwritten"), "{error}");
+    corpus::write(&corpus_folder, other, true).unwrap();
+    corpus::write(&corpus_folder, inputs, true).unwrap();
     std::fs::write(
         corpus_folder.join("x.ktest"),
         KTest::of(&case.input, "p").write(),

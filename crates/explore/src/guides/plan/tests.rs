@@ -11,6 +11,7 @@ fn machine() -> Plan {
         by: vec![(GoalId(value), Effect::Set(value.into()))],
     };
     let goal = |needs: Vec<Need>, block: u32, site: u32| Goal {
+        behind: BTreeMap::new(),
         block: Some(block),
         needs,
         guards: Vec::new(),
@@ -84,6 +85,7 @@ fn counting_takes_its_time() {
         by: vec![(GoalId(1), count), (GoalId(2), Effect::Set(0))],
     };
     let goal = |block, needs| Goal {
+        behind: BTreeMap::new(),
         block: Some(block),
         needs,
         ..Goal::default()
@@ -165,6 +167,7 @@ fn what_several_need_is_counted_once() {
         by: vec![(GoalId(by), Effect::Set(1))],
     };
     let goal = |block, needs| Goal {
+        behind: BTreeMap::new(),
         block: Some(block),
         needs,
         ..Goal::default()
@@ -191,6 +194,7 @@ fn what_several_need_is_counted_once() {
 #[test]
 fn results_of_calls_are_told_apart() {
     let goal = |via: Option<u32>, block, needs| Goal {
+        behind: BTreeMap::new(),
         block: Some(block),
         needs,
         via: via.map(|call| Via {
@@ -263,6 +267,7 @@ fn what_it_takes_to_count_again_is_learnt() {
         by: vec![(GoalId(1), count)],
     };
     let goal = |block, needs| Goal {
+        behind: BTreeMap::new(),
         block: Some(block),
         needs,
         ..Goal::default()
