@@ -78,6 +78,38 @@ fn two_changes_of_text_are_two_differences() {
     assert_eq!(results["accepted"]["count"], 1);
 }
 
+/// Every input enters the first change; those that enter the second one too may differ for its sake.
+#[test]
+fn what_a_change_explains_but_looks_otherwise_is_shown() {
+    let text = r#"#include <stdio.h>
+static int price(int c) { return c * 3 + (c == PRICE); }
+
+static int note(int c) { return c + NOTE; }
+
+int main(void) {
+    int c = getchar();
+    if (c < 0) return 0;
+    printf("price %d\n", price(c));
+    if (c == 'm')
+        printf("note %d\n", note(c));
+    return 0;
+}
+"#;
+    let room = Room::new();
+    room.write("old.c", text.replace("PRICE", "300").replace("NOTE", "1"));
+    room.write("new.c", text.replace("PRICE", "'p'").replace("NOTE", "2"));
+    let arguments = ["run", "old.c", "new.c", "--stdin", "1", "--jobs", "1"];
+    for left in [2, 1, 0] {
+        let said = room.changeling(&arguments);
+        let found = room.results()["differences"].as_array().unwrap().len();
+        assert_eq!(found, left, "{}{}", said.stdout, said.stderr);
+        if left > 0 {
+            let said = room.changeling(&["accept", &room.first_case()]);
+            assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
+        }
+    }
+}
+
 /// The message of an assertion names the file and the line, and both moved.
 #[test]
 fn an_assertion_that_fails_in_both_versions_is_no_difference() {

@@ -427,7 +427,6 @@ fn a_case_is_replayed_exported_and_accepted() {
     assert!(room.path(".changeling/out.old/results.json").is_file());
 }
 
-/// A finding shows on builds with sanitizers only, so these are what a case is about.
 /// No branch tells the versions apart, only where a value ends up.
 #[test]
 fn values_are_followed_to_where_they_are_seen() {
@@ -459,6 +458,7 @@ int main(void) {
     }
 }
 
+/// A finding shows on builds with sanitizers only, so these are what a case is about.
 #[test]
 fn a_finding_of_a_sanitizer_is_reproduced() {
     let room = Room::new();
@@ -493,6 +493,28 @@ int main(void) {
     let script = said_by_script(&room.path(&case));
     assert!(script.contains("different: exit"), "{script}");
     let said = room.changeling(&["replay", &case]);
+    assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
+    // What nobody uses has no effect on the code, but sanitizers see it.
+    let unused = |last: &str| {
+        let text = text.replace(
+            "p[c == 'x' ? LAST : 0] = 1;",
+            "int unused = 0; if (c == 'x') unused = p[LAST]; (void)unused; free(p);",
+        );
+        text.replace("char *p = malloc(4)", "int *p = malloc(4 * sizeof *p)")
+            .replace("LAST", last)
+    };
+    room.write("old.c", unused("3"));
+    room.write("new.c", unused("4"));
+    let arguments = [
+        "run",
+        "old.c",
+        "new.c",
+        "--stdin",
+        "1",
+        "--sanitize",
+        "address",
+    ];
+    let said = room.changeling(&arguments);
     assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
 }
 

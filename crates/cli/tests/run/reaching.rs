@@ -51,6 +51,73 @@ fn lines_that_only_lead_on_are_reached() {
     );
 }
 
+/// Nobody is found as long as nobody has come in, and what an order means is decided by its first letter. Most of
+/// it is not decided where it is used: by a loop that has no first round, or by what functions hand back.
+#[test]
+fn what_loops_and_functions_have_decided_leads_on() {
+    let text = r#"#include <stdio.h>
+#include <string.h>
+static struct { char name; long amount; } rows[4];
+static int count;
+static int find(char name) {
+    for (int i = 0; i < count; i++)
+        if (rows[i].name == name)
+            return i;
+    return -1;
+}
+static int number(const char **text, long *amount) {
+    if (**text < '0' || **text > '9')
+        return 0;
+    *amount = *(*text)++ - '0';
+    return 1;
+}
+static void order(const char *p) {
+    char what = *p++, name = 0;
+    long amount = 0;
+    if (!strchr("oadx", what))
+        return;
+    if (*p < 'A' || *p > 'Z')
+        return;
+    name = *p++;
+    if (what != 'x' && !number(&p, &amount) && what != 'o')
+        return;
+    if (*p)
+        return;
+    if (what == 'o') {
+        if (find(name) < 0 && count < 4)
+            rows[count++].name = name;
+        return;
+    }
+    int row = find(name);
+    if (row < 0)
+        return;
+    switch (what) {
+    case 'a': rows[row].amount += amount; break;
+    case 'd': puts("down"); rows[row].amount -= amount; break;
+    case 'x': rows[row].amount = 0; break;
+    }
+}
+int main(void) {
+    char line[16];
+    while (fgets(line, sizeof line, stdin)) {
+        line[strcspn(line, "\n")] = 0;
+        order(line);
+    }
+    for (int i = 0; i < count; i++)
+        printf("%ld\n", rows[i].amount);
+}
+"#;
+    let room = Room::new();
+    room.write("program.c", text);
+    let line = text.lines().position(|line| line.contains("down")).unwrap() + 1;
+    let target = format!("program.c:{line}");
+    let cache = cache().display().to_string();
+    let program = ["reach", &target, "program.c", "--stdin", "24"];
+    let how = ["--runs", "900", "--jobs", "1", "--cache", &cache];
+    let said = room.changeling(&[&program[..], &how[..]].concat());
+    assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
+}
+
 #[test]
 fn files_tell_functions_and_lines_of_one_name_apart() {
     let room = Room::new();

@@ -14,13 +14,15 @@ use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 
+type Decisions = HashMap<(Site, u32), Rc<[Spot]>>;
+
 /// What is the same for all goals of a version.
 pub struct Surveyor<'a, 'p> {
     facts: &'a Facts<'p>,
     /// Calls out of the program, each with the branches that depend on its result.
     calls: Vec<(Site, Vec<Site>)>,
     /// By branch and side: where it was decided that the branch takes it.
-    decisions: RefCell<HashMap<(Site, u32), Rc<[Spot]>>>,
+    decisions: RefCell<Decisions>,
 }
 
 impl<'a, 'p> Surveyor<'a, 'p> {

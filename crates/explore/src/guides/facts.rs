@@ -30,6 +30,9 @@ pub struct Facts<'p> {
 /// More alternatives say nothing.
 const MOST_SIDES: usize = 4;
 
+/// Sides of branches one of which is taken, and where they lead.
+pub type Passing = (Vec<(Site, u32)>, Option<Node>);
+
 /// The time for looking at the program is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("looking at the program takes too long")]
@@ -187,10 +190,10 @@ impl<'p> Facts<'p> {
 
     /// The sides of branches one of which every way through the function to the spot takes, the
     /// nearest first, each with where they lead.
-    pub fn guards(&self, spot: Spot) -> Vec<(Vec<(Site, u32)>, Option<Node>)> {
+    pub fn guards(&self, spot: Spot) -> Vec<Passing> {
         let program = self.program;
         let end = program.terminator(spot.block);
-        let mut guards: Vec<(Vec<(Site, u32)>, Option<Node>)> = spot
+        let mut guards: Vec<Passing> = spot
             .side
             .map(|side| (vec![(end, side)], None))
             .into_iter()

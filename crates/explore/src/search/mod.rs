@@ -361,9 +361,15 @@ impl Inner<'_> {
         }
     }
 
-    /// Whether nothing else is left to do, and nothing was found.
+    /// Whether nothing else is left to do, and nothing was found, be it doubtful.
     fn wants_probes(&self) -> bool {
-        !self.probing && self.state.findings.differences.is_empty()
+        let findings = &self.state.findings;
+        let doubts = [
+            findings.suspected.len(),
+            findings.unstable.len(),
+            findings.violations.len(),
+        ];
+        !self.probing && findings.differences.is_empty() && doubts == [0; 3]
     }
 
     fn start_probes(&mut self, shape: &Input, seed: u64) {
