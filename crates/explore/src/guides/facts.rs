@@ -141,10 +141,15 @@ impl<'p> Facts<'p> {
         if from.function != end.function {
             return false;
         }
-        let flow = self.graphs.flow.function(from.function);
-        let node = |site| flow.node(self.graphs.flow.segment_of(site));
         let dominators = self.dominators(from.function);
-        dominators.dominates(node(from.first), node(end.first))
+        dominators.dominates(self.node(from.first), self.node(end.first))
+    }
+
+    /// The node of a site in the graph of its function.
+    pub fn node(&self, site: Site) -> Node {
+        let flow = &self.graphs.flow;
+        flow.function(self.program.function_of(site))
+            .node(flow.segment_of(site))
     }
 
     pub fn is_store(&self, site: Site) -> bool {

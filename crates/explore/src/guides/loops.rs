@@ -31,12 +31,8 @@ pub fn first_round(facts: &Facts<'_>, branch: Site, side: u32) -> Option<Demand>
         return None;
     };
     let function = program.function_of(branch);
-    let (flow, dominators) = (
-        facts.graphs.flow.function(function),
-        facts.dominators(function),
-    );
-    let node = |site: Site| flow.node(facts.graphs.flow.segment_of(site));
-    let first = |block| node(program.block(block).first);
+    let dominators = facts.dominators(function);
+    let first = |block| facts.node(program.block(block).first);
     let goes_on = |end: &Node| dominators.dominates(first(target), *end);
     let start = |value: Value| {
         let (start, ends) = rounds(facts, value)?;
@@ -69,15 +65,11 @@ fn rounds(facts: &Facts<'_>, value: Value) -> Option<(u64, Vec<Node>)> {
         return None;
     };
     let function = program.function_of(phi);
-    let (flow, dominators) = (
-        facts.graphs.flow.function(function),
-        facts.dominators(function),
-    );
-    let node = |site: Site| flow.node(facts.graphs.flow.segment_of(site));
-    let own = node(program.block(instruction.block).first);
+    let dominators = facts.dominators(function);
+    let own = facts.node(program.block(instruction.block).first);
     let (mut start, mut ends) = (None, Vec::new());
     for (&operand, &from) in instruction.operands.iter().zip(incoming) {
-        let end = node(program.terminator(from));
+        let end = facts.node(program.terminator(from));
         if dominators.dominates(own, end) {
             ends.push(end);
             continue;
