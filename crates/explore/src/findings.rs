@@ -54,10 +54,12 @@ impl Findings {
                 let last = &mut self.last_ids[class as usize];
                 *last = difference.id.max(*last);
                 let group = (difference.group.clone(), class);
+                let looks = wording(&difference.seen);
                 let place = self.list(class);
                 place.push(difference);
                 let at = place.len() - 1;
                 self.groups.insert(group, at);
+                self.looks_so(class, at, looks);
             }
         }
     }
@@ -73,8 +75,7 @@ impl Findings {
     /// like nothing that the group is known for.
     fn known(&mut self, class: Class, group: &GroupKey, looks: u64) -> Option<usize> {
         if let Some(&at) = self.groups.get(&(group.clone(), class)) {
-            let (wordings, _) = self.wordings.entry((class, at)).or_default();
-            wordings.insert(looks);
+            self.looks_so(class, at, looks);
             return Some(at);
         }
         let known = self.list(class).iter().enumerate();
@@ -91,6 +92,11 @@ impl Findings {
         let (_, apart) = self.wordings.entry((class, first)).or_default();
         *apart += 1;
         (*apart > KEPT_APART).then_some(first)
+    }
+
+    fn looks_so(&mut self, class: Class, at: usize, looks: u64) {
+        let (wordings, _) = self.wordings.entry((class, at)).or_default();
+        wordings.insert(looks);
     }
 
     pub fn violation(&mut self, violation: Violation) {
@@ -248,8 +254,7 @@ impl State {
         list.push(difference);
         let at = list.len() - 1;
         self.findings.groups.insert((group, class), at);
-        let (wordings, _) = self.findings.wordings.entry((class, at)).or_default();
-        wordings.insert(looks);
+        self.findings.looks_so(class, at, looks);
         Recorded::First { class, at }
     }
 

@@ -45,22 +45,22 @@ pub fn wording(seen: &[Observation; 2]) -> u64 {
     let texts = [(&base.stdout, &head.stdout), (&base.stderr, &head.stderr)];
     let mut hasher = DefaultHasher::new();
     if let Some((base, head)) = texts.into_iter().find(|(base, head)| base != head) {
-        let lines = |text: &Vec<u8>| -> Vec<Vec<u8>> {
-            text.split(|byte| *byte == b'\n')
-                .map(<[u8]>::to_vec)
-                .collect()
-        };
-        let (base, head) = (lines(base), lines(head));
-        let same = base.iter().zip(&head);
-        let same = same.take_while(|(base, head)| base == head).count();
-        for lines in [base, head] {
-            lines
-                .get(same)
-                .map(|line| without_numbers(line))
-                .hash(&mut hasher);
+        for line in first_difference(base, head) {
+            line.map(without_numbers).hash(&mut hasher);
         }
     }
     hasher.finish()
+}
+
+/// Of texts that differ: the first line in which they do, none where a text has ended.
+fn first_difference<'a>(base: &'a [u8], head: &'a [u8]) -> [Option<&'a [u8]>; 2] {
+    let mut lines = [base, head].map(|text| text.split(|byte| *byte == b'\n'));
+    loop {
+        let next = lines.each_mut().map(Iterator::next);
+        if next[0] != next[1] || next[0].is_none() {
+            return next;
+        }
+    }
 }
 
 fn without_numbers(line: &[u8]) -> Vec<u8> {

@@ -7,7 +7,7 @@
 //! input gets there, so their values carry no labels, nobody asks which of their blocks ran, and time spent on
 //! optimising them would be lost. What they call is traced like all other code.
 
-use crate::ir::{Cursor, Ir, Opcode, Value};
+use crate::ir::{Cursor, Ir, Value};
 use std::collections::HashSet;
 
 /// The module of the standard library, as it appears in mangled names.
@@ -76,8 +76,6 @@ fn is_candidate(symbol: &str) -> bool {
 
 fn is_called(function: Value, inside: &HashSet<Value>) -> bool {
     function.users().into_iter().any(|user| {
-        user.is_instruction()
-            && matches!(user.opcode(), Opcode::LLVMCall | Opcode::LLVMInvoke)
-            && !inside.contains(&user.enclosing_function())
+        user.is_instruction() && user.is_call() && !inside.contains(&user.enclosing_function())
     })
 }

@@ -2,7 +2,7 @@
 //! they can be traced, and models of what the templates rest on. A module of its
 //! own, linked into programs that use it and into no others.
 
-use crate::ir::{Ir, Opcode, Value};
+use crate::ir::{Ir, Value};
 use crate::redirect;
 use changeling_trace::layout::unseen;
 use std::collections::HashSet;
@@ -345,7 +345,7 @@ fn calls_system(functions: &[Value]) -> bool {
         .iter()
         .flat_map(|function| function.blocks())
         .flat_map(|block| block.instructions())
-        .filter(|i| matches!(i.opcode(), Opcode::LLVMCall | Opcode::LLVMInvoke))
+        .filter(|i| i.is_call())
         .any(|call| {
             let callee = call.callee();
             if callee.is_inline_asm() {

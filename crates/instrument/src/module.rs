@@ -8,7 +8,7 @@ use crate::early;
 use crate::error::InstrumentError;
 use crate::function::{Pass, Slots};
 use crate::group::{Generator, Group, Labels};
-use crate::ir::{Cursor, Ir, Opcode, Value};
+use crate::ir::{Cursor, Ir, Value};
 use crate::library;
 use crate::named::Named;
 use crate::probes::{self, Probe};
@@ -305,9 +305,7 @@ fn forget_purity(ir: Ir, functions: &[Value]) {
         .flat_map(|function| function.blocks())
         .flat_map(|block| block.instructions());
     for call in instructions {
-        if matches!(call.opcode(), Opcode::LLVMCall | Opcode::LLVMInvoke)
-            && !matches!(callee_of(call), Callee::Intrinsic(_))
-        {
+        if call.is_call() && !matches!(callee_of(call), Callee::Intrinsic(_)) {
             ir.forget_purity_of_call(call);
         }
     }

@@ -70,7 +70,7 @@ fn words(ir: Ir, functions: &[Value]) -> HashSet<String> {
         .iter()
         .flat_map(|function| function.blocks())
         .flat_map(|block| block.instructions())
-        .filter(|i| matches!(i.opcode(), Opcode::LLVMCall | Opcode::LLVMInvoke))
+        .filter(|i| i.is_call())
         .map(|call| call.callee())
         .filter(|callee| callee.is_inline_asm())
         .map(|code| code.asm_text());

@@ -29,7 +29,7 @@ impl Copies {
         let mut calls = HashMap::new();
         let blocks = functions.iter().flat_map(|function| function.blocks());
         for instruction in blocks.flat_map(|block| block.instructions()) {
-            let is_call = matches!(instruction.opcode(), Opcode::LLVMCall | Opcode::LLVMInvoke);
+            let is_call = instruction.is_call();
             if let (true, (Some(place), _), Some(number)) =
                 (is_call, instruction.written_at(), ir.number(instruction))
             {
@@ -226,7 +226,7 @@ impl TableBuilder {
 }
 
 fn callee_name(instruction: Value) -> String {
-    if !matches!(instruction.opcode(), Opcode::LLVMCall | Opcode::LLVMInvoke) {
+    if !instruction.is_call() {
         return String::new();
     }
     match callee_of(instruction) {

@@ -21,7 +21,7 @@ pub fn account(ir: Ir, functions: &[Value]) {
     for &function in functions {
         let blocks = function.blocks().into_iter();
         let instructions: Vec<Value> = blocks.flat_map(|block| block.instructions()).collect();
-        let callees = instructions.iter().filter(|i| is_call(**i));
+        let callees = instructions.iter().filter(|i| i.is_call());
         let callees: Vec<String> = callees.map(|call| call.callee().name()).collect();
         let has = |slow: &str| callees.iter().any(|name| name == slow);
         let (reads, writes) = (has(SLOW_READ.0), has(SLOW_WRITE.0));
@@ -79,13 +79,9 @@ fn declared(ir: Ir, name: &str, parameters: &[crate::ir::Type]) -> Value {
         .unwrap_or_else(|| ir.add_function(name, ir.void(), parameters))
 }
 
-fn is_call(i: Value) -> bool {
-    matches!(i.opcode(), Opcode::LLVMCall | Opcode::LLVMInvoke)
-}
-
 fn is_buffering(i: Value) -> bool {
     i.is_instruction()
-        && is_call(i)
+        && i.is_call()
         && BUFFERING.contains(&i.callee().name().as_str())
         && i.argument_count() > 1
 }
@@ -93,9 +89,9 @@ fn is_buffering(i: Value) -> bool {
 /// Whether nothing else is ever done with a buffer.
 fn is_for_streams_only(buffer: Value) -> bool {
     let is_intrinsic =
-        |user: &Value| is_call(*user) && user.callee().name().starts_with("llvm.lifetime");
+        |user: &Value| user.is_call() && user.callee().name().starts_with("llvm.lifetime");
     let is_one = buffer.is_instruction()
-        && (buffer.opcode() == Opcode::LLVMAlloca || is_call(buffer))
+        && (buffer.opcode() == Opcode::LLVMAlloca || buffer.is_call())
         || buffer.is_constant() && !buffer.name().is_empty();
     let is_null = buffer.is_constant() && buffer.name().is_empty() && buffer.operand_count() == 0;
     is_null

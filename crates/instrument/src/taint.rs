@@ -169,7 +169,7 @@ fn address_taken(functions: &[Value], named: &Named) -> HashSet<Value> {
 pub fn is_address_taken(function: Value) -> bool {
     function.users().into_iter().any(|user| {
         !user.is_instruction()
-            || !matches!(user.opcode(), Opcode::LLVMCall | Opcode::LLVMInvoke)
+            || !user.is_call()
             || user.callee() != function
             || (0..user.argument_count()).any(|index| user.operand(index) == function)
     })

@@ -126,13 +126,17 @@ impl<'p> Facts<'p> {
         let Operation::Phi { incoming } = &instruction.operation else {
             return false;
         };
-        let function = self.program.function_of(phi);
-        let dominators = self.dominators(function);
-        let flow = &self.graphs.flow;
-        let node = |site: Site| flow.function(function).node(flow.segment_of(site));
-        let own = node(self.program.block(instruction.block).first);
-        let mut ends = incoming.iter().map(|block| self.program.terminator(*block));
-        ends.any(|end| dominators.dominates(own, node(end)))
+        let mut incoming = incoming.iter();
+        incoming.any(|from| self.end_of_round(phi, *from).is_some())
+    }
+
+    /// Where control comes from to a phi, if it has gone around a loop by then.
+    pub fn end_of_round(&self, phi: Site, from: BlockId) -> Option<Node> {
+        let block = self.program.instruction(phi).block;
+        let own = self.node(self.program.block(block).first);
+        let end = self.node(self.program.terminator(from));
+        let dominators = self.dominators(self.program.function_of(phi));
+        dominators.dominates(own, end).then_some(end)
     }
 
     /// Whether every way through their function to a spot goes by another one.
@@ -206,8 +210,7 @@ impl<'p> Facts<'p> {
         let function = program.block(spot.block).function;
         let flow = self.graphs.flow.function(function);
         let dominators = self.dominators(function);
-        let segment = self.graphs.flow.segment_of(program.block(spot.block).first);
-        let mut node = flow.node(segment);
+        let mut node = self.node(program.block(spot.block).first);
         if !dominators.is_reachable(node) {
             return guards;
         }

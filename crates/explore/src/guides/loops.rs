@@ -64,13 +64,9 @@ fn rounds(facts: &Facts<'_>, value: Value) -> Option<(u64, Vec<Node>)> {
     let Operation::Phi { incoming } = &instruction.operation else {
         return None;
     };
-    let function = program.function_of(phi);
-    let dominators = facts.dominators(function);
-    let own = facts.node(program.block(instruction.block).first);
     let (mut start, mut ends) = (None, Vec::new());
     for (&operand, &from) in instruction.operands.iter().zip(incoming) {
-        let end = facts.node(program.terminator(from));
-        if dominators.dominates(own, end) {
+        if let Some(end) = facts.end_of_round(phi, from) {
             ends.push(end);
             continue;
         }
@@ -88,10 +84,8 @@ pub fn is_taken_out(facts: &Facts<'_>, phi: Site, operand: Value) -> bool {
     let Value::Result(site) = operand else {
         return false;
     };
-    let is_phi = matches!(program.instruction(site).operation, Operation::Phi { .. });
-    let others = program.instruction(phi).operands.iter();
-    is_phi
-        && others.clone().any(|other| *other != operand)
+    let mut others = program.instruction(phi).operands.iter();
+    others.any(|other| *other != operand)
         && facts.is_carried(site)
         && !comes_from(program, site, phi)
 }

@@ -265,7 +265,7 @@ impl<'a, 'p> Planner<'a, 'p> {
         possible.then(|| self.need(function, &demand)).flatten()
     }
 
-    /// The sites of all that every way to goes by a node.
+    /// The sites of all that is come to only by way of a node.
     fn region(&self, function: FunctionId, above: Node) -> Regions {
         let graphs = self.facts.graphs;
         let flow = graphs.flow.function(function);
@@ -305,7 +305,7 @@ impl<'a, 'p> Planner<'a, 'p> {
         let block = self.facts.covered_by(branch)?;
         // What any input passes that is not empty is no obstacle.
         let telling = (1..=FEW).any(|result| !demand.test.holds(result));
-        (telling && !calls.is_empty()).then_some(Guard {
+        (telling && !calls.is_empty()).then(|| Guard {
             branch: branch.0,
             block,
             calls,

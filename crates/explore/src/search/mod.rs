@@ -218,12 +218,11 @@ impl<'a> Shared<'a> {
         while let Some(job) = self.next() {
             let mut given = None;
             let result = match job {
-                Job::Run(input, None) => {
-                    let result = self.run(runner, &input, None);
-                    given = Some(input);
+                Job::Run(input, origin) => {
+                    let result = self.run(runner, &input, origin);
+                    given = origin.is_none().then_some(input);
                     result
                 }
-                Job::Run(input, origin) => self.run(runner, &input, origin),
                 Job::Check(run, input) => self.check(runner, run, &input),
             };
             let mut inner = self.lock();

@@ -334,7 +334,7 @@ impl Ir {
     pub fn set_number(&self, instruction: Value, number: u32) {
         // A call that is inlined under a handler of exceptions is made anew, with
         // its attributes and without its metadata.
-        if matches!(instruction.opcode(), Opcode::LLVMCall | Opcode::LLVMInvoke) {
+        if instruction.is_call() {
             let text = number.to_string();
             unsafe {
                 let attribute = self.text_attribute(NUMBER, &text);
@@ -365,7 +365,7 @@ impl Ir {
     }
 
     fn number_of_call(&self, instruction: Value) -> Option<u32> {
-        if !matches!(instruction.opcode(), Opcode::LLVMCall | Opcode::LLVMInvoke) {
+        if !instruction.is_call() {
             return None;
         }
         unsafe {

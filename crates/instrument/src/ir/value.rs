@@ -42,6 +42,11 @@ impl Value {
         unsafe { LLVMGetInstructionOpcode(self.0) }
     }
 
+    /// Of an instruction.
+    pub fn is_call(self) -> bool {
+        matches!(self.opcode(), Opcode::LLVMCall | Opcode::LLVMInvoke)
+    }
+
     pub fn is_instruction(self) -> bool {
         unsafe { !LLVMIsAInstruction(self.0).is_null() }
     }
