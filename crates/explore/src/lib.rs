@@ -9,6 +9,7 @@
 //! Absent on purpose: building, reading bitcode, and how results are shown. Files and processes are met through a runner only.
 
 pub mod budget;
+mod decision;
 pub mod difference;
 mod digest;
 mod edits;

@@ -8,12 +8,13 @@
 //! A run that enters a change and hides nothing may lack but a little: `1?2:3` shows nothing where
 //! `-1?2:3` does. Bytes that the program would have taken otherwise are put in between the others.
 
+use crate::decision::WayState;
 use crate::edits::{History, Read};
 use crate::frontier::{Bucket, Edit, How, Mend, Task};
 use crate::guide::Context;
 use crate::guides::Key;
 use crate::state::State;
-use crate::tree::{NodeId, RunId, WayState};
+use crate::tree::{NodeId, RunId};
 use changeling_solver::{Answer, Assignment, Expr, Var};
 use changeling_trace::input::Input;
 

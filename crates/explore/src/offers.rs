@@ -1,5 +1,6 @@
 //! What waits to be tried, as the guide advises.
 
+use crate::decision::{Decision, WayState};
 use crate::frontier::{Bucket, Task};
 use crate::gap::Gap;
 use crate::guide::{Advice, Flip, Rule};
@@ -7,7 +8,7 @@ use crate::merge::Owner;
 use crate::path::TestKind;
 use crate::runner::Side;
 use crate::state::State;
-use crate::tree::{Decision, NodeId, RunId, WayState};
+use crate::tree::{NodeId, RunId};
 use changeling_solver::{Assignment, Var};
 use rustc_hash::FxHashSet;
 

@@ -1,12 +1,13 @@
 //! From a task to an input.
 
+use crate::decision::{PairState, Way, WayState};
 use crate::frontier::{Bucket, Cost, Task};
 use crate::gap::Gap;
 use crate::merge::Owner;
 use crate::runner::Side;
 use crate::state::{Origin, State};
 use crate::terms;
-use crate::tree::{NodeId, PairState, RunId, Way, WayState};
+use crate::tree::{NodeId, RunId};
 use changeling_solver::{Answer, Assignment, Expr, Query, Reason, Var};
 use changeling_trace::input::Input;
 use std::time::Instant;

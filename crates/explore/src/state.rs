@@ -1,5 +1,6 @@
 //! All that the search knows. Workers share one of these behind a lock.
 
+use crate::decision::{Ended, PairState, WayState};
 use crate::difference::{Kind, classify};
 use crate::digest::{digest, fingerprint, path_fingerprint};
 use crate::findings::Findings;
@@ -19,7 +20,7 @@ use crate::runner::{Side, TracedRun};
 use crate::sameness::Asked;
 use crate::search::Subject;
 use crate::terms::TermError;
-use crate::tree::{Ended, Far, Inserted, NodeId, PairState, RunId, Tree, WayState};
+use crate::tree::{Far, Inserted, NodeId, RunId, Tree};
 use crate::variation::Pool;
 use crate::{End, Observation};
 use changeling_solver::{Arena, Assignment, Bounds, Expr, Solver};
