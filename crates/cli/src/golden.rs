@@ -10,7 +10,7 @@ use changeling_exec::{Limits, Plain};
 use changeling_explore::difference::classify;
 use changeling_explore::normalise::Normaliser;
 use changeling_explore::outcome::{Difference, Outcome};
-use changeling_explore::sequences::Exercised;
+use changeling_explore::sequences::{Exercised, among};
 use changeling_explore::{End, Observation};
 use changeling_report::results::{self, Class};
 use std::collections::HashMap;
@@ -101,8 +101,7 @@ impl Golden {
     ) -> Result<Option<Vec<Exercised>>, Failure> {
         let mut golden = Plain::new(&self.built.plain, limits.clone())?;
         let mut head = Plain::new(head, limits.clone())?;
-        let mut counts = outcome.sequences.clone();
-        counts.iter_mut().for_each(|entry| entry.differing = 0);
+        let mut errors = Vec::new();
         let start = Instant::now();
         for run in &outcome.differing {
             let right = golden.run(&run.input)?;
@@ -111,12 +110,10 @@ impl Golden {
             }
             let seen = head.run(&run.input)?;
             if classify(normaliser, &right, &seen).is_some() {
-                let mut own = counts.iter_mut();
-                let own = own.find(|entry| entry.sequence == run.sequence);
-                own.into_iter().for_each(|entry| entry.differing += 1);
+                errors.push(run);
             }
         }
-        Ok(Some(counts))
+        Ok(Some(among(&outcome.sequences, errors.into_iter())))
     }
 }
 

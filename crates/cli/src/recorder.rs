@@ -4,8 +4,9 @@
 use crate::progress::Display;
 use crate::regions::Regions;
 use crate::results::{
-    coverage, found_by, groups, inconclusive, kind, losses, outcome_view, parting_place, sequences,
-    stats, stopped, suspected, timeline, title, undefined, unstable, violations, waited,
+    coverage, critical_among, found_by, groups, inconclusive, kind, losses, outcome_view,
+    parting_place, sequences, stats, stopped, suspected, timeline, title, undefined, unstable,
+    violations, waited,
 };
 use crate::runner::Pair;
 use crate::sameness::is_same;
@@ -139,7 +140,7 @@ impl Recorder {
         for gap in &outcome.gaps {
             self.write_log(serde_json::json!({ "event": "given up", "gap": gap }));
         }
-        let shown = self.merge(&outcome.differences);
+        let shown = self.merge(outcome);
         let mut results = self.results.clone();
         results.stopped = stopped(outcome.stopped);
         results.error.clone_from(&outcome.error);
@@ -214,7 +215,8 @@ impl Recorder {
     /// The last word on every difference. Groups that are one thing to a reader are
     /// put together; the cases of all of them stay, and the one that is shown names the others.
     /// Gives the numbers of those to show, in order.
-    fn merge(&mut self, found: &[Difference]) -> Vec<u32> {
+    fn merge(&mut self, outcome: &Outcome) -> Vec<u32> {
+        let found = &outcome.differences;
         let mut shown: Vec<(&Difference, results::Difference)> = Vec::new();
         // With the place of the one that stands for it.
         let mut others_cases: Vec<(usize, u32, results::Difference)> = Vec::new();
@@ -249,6 +251,11 @@ impl Recorder {
             others_cases.push((at, difference.id, described));
         }
         others_cases.sort_by_key(|(_, id, _)| *id);
+        for (at, (known, difference)) in shown.iter_mut().enumerate() {
+            let others = others_cases.iter().filter(|(place, ..)| *place == at);
+            let ids = others.map(|(_, id, _)| *id).chain([known.id]);
+            difference.critical = critical_among(outcome, &ids.collect::<Vec<_>>());
+        }
         for (at, id, mut other) in others_cases {
             // Whichever of them is accepted, all are.
             other.group.clone_from(&shown[at].1.group);
@@ -349,6 +356,7 @@ impl Recorder {
             changes,
             parting: parting.and_then(|[base, head]| parting_place(base, head)),
             golden: self.golden.get(&found.id).cloned(),
+            critical: None,
             found_by: found.found_by.map_or("given input", found_by).into(),
             run: u64::from(found.run.0) + 1,
             seconds: found.seconds,

@@ -97,7 +97,11 @@ impl Unknown {
 
 #[derive(Default)]
 struct Seen {
+    /// All that count.
+    searched: u64,
     runs: Vec<u64>,
+    /// The number of the first one that entered each change.
+    first: Vec<Option<u64>>,
     /// Numbers of the changes that no input can enter.
     unreachable: Vec<u32>,
     entered: HashMap<Vec<Vec<u8>>, Vec<u32>>,
@@ -149,6 +153,7 @@ impl Regions {
         Regions {
             seen: Mutex::new(Seen {
                 runs: vec![0; changes.len()],
+                first: vec![None; changes.len()],
                 ..Seen::default()
             }),
             changes,
@@ -193,6 +198,7 @@ impl Regions {
         counted
             .map(|((change, &runs), n)| results::Change {
                 runs: Some(runs),
+                first_run: seen.first[n as usize],
                 unreachable: runs == 0 && seen.unreachable.contains(&n),
                 ..change.clone()
             })
@@ -300,8 +306,11 @@ impl Watcher for Regions {
             .collect();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if occasion == Occasion::Search {
-            for number in self.changes_of(&entered) {
-                seen.runs[number as usize] += 1;
+            seen.searched += 1;
+            let number = seen.searched;
+            for change in self.changes_of(&entered) {
+                seen.runs[change as usize] += 1;
+                seen.first[change as usize].get_or_insert(number);
             }
         }
         if seen.entered.len() < REMEMBERED {
@@ -526,6 +535,7 @@ fn described(
         function: function.unwrap_or_default(),
         hunk: text,
         runs: None,
+        first_run: None,
         unreachable: false,
     }
 }

@@ -8,7 +8,7 @@ use changeling_explore::difference::{Channel, Kind};
 use changeling_explore::frontier::Bucket;
 use changeling_explore::group::Spot;
 use changeling_explore::outcome::{Difference, GapCount, Outcome, Stats, Suspicion, Verdict};
-use changeling_explore::sequences::{Exercised, critical};
+use changeling_explore::sequences::{Exercised, among, critical};
 use changeling_explore::{End, Observation, Side, witness};
 use changeling_report::results::{self, Bytes, FileWritten, InputView, Observed, Place, Results};
 use changeling_report::wording;
@@ -151,10 +151,9 @@ pub fn sequences(
     exercised: &[Exercised],
     errors: Option<&[Exercised]>,
 ) -> (Vec<results::Sequence>, Option<results::CriticalSequence>) {
-    let shown = |changes: &[u32]| changes.iter().map(|change| change + 1).collect();
     let all = exercised.iter().filter(|entry| !entry.sequence.is_empty());
     let all = all.map(|entry| results::Sequence {
-        changes: shown(&entry.sequence),
+        changes: numbers(&entry.sequence),
         runs: entry.runs,
         differing: entry.differing,
         errors: errors.and_then(|errors| {
@@ -163,15 +162,34 @@ pub fn sequences(
             Some(own.differing)
         }),
     });
-    let critical = critical(errors.unwrap_or(exercised));
-    let critical = critical.map(|found| results::CriticalSequence {
-        changes: shown(&found.sequence),
+    let critical = critical_sequence(errors.unwrap_or(exercised)).map(|found| {
+        let errors = errors.is_some();
+        results::CriticalSequence { errors, ..found }
+    });
+    (all.collect(), critical)
+}
+
+/// What all runs that show one of these differences have in common. Another difference may have nothing to do with it.
+pub fn critical_among(outcome: &Outcome, ids: &[u32]) -> Option<results::CriticalSequence> {
+    let own = outcome.differing.iter();
+    let own = own.filter(|run| run.shows.is_some_and(|id| ids.contains(&id)));
+    critical_sequence(&among(&outcome.sequences, own))
+}
+
+fn critical_sequence(exercised: &[Exercised]) -> Option<results::CriticalSequence> {
+    let found = critical(exercised)?;
+    Some(results::CriticalSequence {
+        changes: numbers(&found.sequence),
         runs: found.runs,
         differing: found.differing,
         others: found.others,
-        errors: errors.is_some(),
-    });
-    (all.collect(), critical)
+        errors: false,
+    })
+}
+
+/// Of changes, as reports have them.
+fn numbers(changes: &[u32]) -> Vec<u32> {
+    changes.iter().map(|change| change + 1).collect()
 }
 
 pub fn suspected(suspicion: &Suspicion, regions: &Regions) -> results::Suspected {

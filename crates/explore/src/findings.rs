@@ -225,6 +225,9 @@ impl State {
         if let Some(at) = known {
             let difference = &mut self.findings.list(class)[at];
             difference.group_size += 1;
+            if class == Class::Behaviour {
+                self.corpus[run.0 as usize].shows = Some(difference.id);
+            }
             // Now and then, because it takes replays.
             let number = difference.group_size;
             let is_early = number <= ALL_TRIED;
@@ -236,6 +239,9 @@ impl State {
         let id = &mut self.findings.last_ids[class as usize];
         *id += 1;
         let id = *id;
+        if class == Class::Behaviour {
+            self.corpus[run.0 as usize].shows = Some(id);
+        }
         let input = self.input(run);
         let difference = Difference {
             id,

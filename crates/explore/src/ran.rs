@@ -14,6 +14,8 @@ pub(crate) struct Ran {
     /// Where its pair of paths ends.
     pub end: NodeId,
     pub seen: [u64; 2],
+    /// The number of the difference that it counts with.
+    pub shows: Option<u32>,
     /// Whether plain builds ran it too.
     pub checked: bool,
     /// At the end of both paths.

@@ -20,6 +20,8 @@ pub struct Exercised {
 pub struct Differing {
     pub input: Input,
     pub sequence: Vec<u32>,
+    /// The number of the difference that it counts with, if it was confirmed.
+    pub shows: Option<u32>,
 }
 
 /// Changes that every differing run entered, in this order.
@@ -50,6 +52,21 @@ pub fn count(runs: impl Iterator<Item = (Vec<u32>, bool)>) -> Vec<Exercised> {
             differing,
         })
         .collect()
+}
+
+/// The same runs, if only these count as differing.
+pub fn among<'a>(
+    exercised: &[Exercised],
+    differing: impl Iterator<Item = &'a Differing>,
+) -> Vec<Exercised> {
+    let mut counts = exercised.to_vec();
+    counts.iter_mut().for_each(|entry| entry.differing = 0);
+    for run in differing {
+        let mut own = counts.iter_mut();
+        let own = own.find(|entry| entry.sequence == run.sequence);
+        own.into_iter().for_each(|entry| entry.differing += 1);
+    }
+    counts
 }
 
 /// The longest sequence that all differing runs have in common, if it says that changes act

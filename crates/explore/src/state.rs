@@ -186,6 +186,7 @@ impl State {
             self.stats.branches.add(branches);
         }
         self.corpus.push(Ran {
+            shows: None,
             input: input.clone(),
             end: Tree::ROOT,
             seen: [base, head].map(|run| digest(&subject.normaliser, &run.observation)),

@@ -71,6 +71,7 @@ pub(crate) fn conclude(
     let differing = shown.map(|(ran, sequence)| Differing {
         input: (*ran.input).clone(),
         sequence: sequence.clone(),
+        shows: ran.shows,
     });
     let differing = differing.collect();
     let runs = runs.into_iter();

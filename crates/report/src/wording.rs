@@ -1,7 +1,9 @@
 //! Sentences that several reports share.
 
 use crate::escape::{printable_str, shell_str};
-use crate::results::{AcceptedSummary, Change, Difference, Loss, Results, Side, Stopped, Verdict};
+use crate::results::{
+    AcceptedSummary, Change, CriticalSequence, Difference, Loss, Results, Side, Stopped, Verdict,
+};
 use std::collections::HashSet;
 
 /// The verdict in one line.
@@ -73,9 +75,37 @@ fn effort(results: &Results) -> String {
 /// A sequence of more changes than this is the whole path, which tells a reader nothing.
 const TELLING: usize = 5;
 
-/// What a critical sequence means.
-fn critical(results: &Results) -> Option<String> {
-    let critical = results.critical.as_ref()?;
+/// What critical sequences mean: the one of all differences, else those of each.
+fn critical(results: &Results) -> Vec<String> {
+    if let Some(critical) = &results.critical {
+        let (those, differs) = match critical.errors {
+            true => (
+                "runs on which head differs from base and from the golden version",
+                "does",
+            ),
+            false => ("differing runs", "differs"),
+        };
+        let said = sequence(critical, results, those, differs);
+        let said = said.map(|said| format!("critical sequence: {said}"));
+        return said.into_iter().collect();
+    }
+    let differences = results.differences.iter().enumerate();
+    let own = differences.filter_map(|(place, difference)| {
+        let critical = difference.critical.as_ref()?;
+        let said = sequence(critical, results, "runs that show it", "shows it")?;
+        let number = number(difference, place);
+        Some(format!("critical sequence of difference {number}: {said}"))
+    });
+    own.collect()
+}
+
+/// `those` are the runs that count, none of the others `differs`.
+fn sequence(
+    critical: &CriticalSequence,
+    results: &Results,
+    those: &str,
+    differs: &str,
+) -> Option<String> {
     if critical.changes.len() > TELLING {
         return None;
     }
@@ -91,15 +121,8 @@ fn critical(results: &Results) -> Option<String> {
         }
     };
     let places: Vec<String> = critical.changes.iter().map(place).collect();
-    let (those, differs) = match critical.errors {
-        true => (
-            "runs on which head differs from base and from the golden version",
-            "does",
-        ),
-        false => ("differing runs", "differs"),
-    };
     Some(format!(
-        "critical sequence: changes {}. All {} {those} enter them in this order, \
+        "changes {}. All {} {those} enter them in this order, \
          {} runs do so in all; none of the {} others {differs}",
         places.join(" → "),
         grouped(critical.differing),

@@ -146,7 +146,8 @@ fn a_third_version_says_what_a_difference_is() {
     );
 }
 
-/// A fix is no part of an error: what is critical is what all errors have in common.
+/// A difference beside it is no part of a critical sequence: what is critical is what all runs that show the same have in
+/// common. Nor is a fix part of an error.
 #[test]
 fn fixes_do_not_hide_a_critical_sequence() {
     let room = Room::new();
@@ -166,9 +167,24 @@ fn fixes_do_not_hide_a_critical_sequence() {
         assert_eq!(said.code, Some(1), "{}{}", said.stdout, said.stderr);
         (room.results(), said.stdout)
     };
-    let (results, _) = search(&[]);
-    assert_eq!(results["changes"].as_array().unwrap().len(), 3, "{results}");
+    let (results, said) = search(&[]);
+    let changes = results["changes"].as_array().unwrap();
+    assert_eq!(changes.len(), 3, "{results}");
+    assert!(
+        changes
+            .iter()
+            .all(|change| change["first_run"].as_u64() > Some(0))
+    );
     assert!(results.get("critical").is_none(), "{results}");
+    let differences = results["differences"].as_array().unwrap().iter();
+    let critical: Vec<_> = differences
+        .filter_map(|found| found.get("critical"))
+        .collect();
+    assert_eq!(critical.len(), 1, "{results}");
+    assert_eq!(critical[0]["changes"], serde_json::json!([2, 3]));
+    assert!(critical[0]["others"].as_u64() > Some(0), "{results}");
+    let text = "critical sequence of difference";
+    assert_eq!(said.matches(text).count(), 1, "{said}");
     let (results, said) = search(&["--golden", "right.c"]);
     let critical = &results["critical"];
     assert_eq!(critical["changes"], serde_json::json!([2, 3]), "{critical}");

@@ -69,6 +69,7 @@ impl Case {
     pub fn to_difference(&self, folder: &str) -> Difference {
         Difference {
             golden: None,
+            critical: None,
             also: Vec::new(),
             id: self.id.clone(),
             kind: self.kind,

@@ -236,6 +236,9 @@ pub struct Difference {
     /// What a third version, known to be right, does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub golden: Option<Golden>,
+    /// What all inputs of the group have in common.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub critical: Option<CriticalSequence>,
     /// How the input came about: `seed`, `flip`, `output query`, …
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub found_by: String,
@@ -265,6 +268,9 @@ pub struct Change {
     /// Runs that entered it, where counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs: Option<u64>,
+    /// The number of the first of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_run: Option<u64>,
     /// Nothing calls the function it is in: no input can enter it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unreachable: bool,
