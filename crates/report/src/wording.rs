@@ -75,6 +75,9 @@ fn effort(results: &Results) -> String {
 /// A sequence of more changes than this is the whole path, which tells a reader nothing.
 const TELLING: usize = 5;
 
+/// Of so many differences the sequences are told; `results.json` has all.
+const SEQUENCES: usize = 3;
+
 /// What critical sequences mean: the one of all differences, else those of each.
 fn critical(results: &Results) -> Vec<String> {
     if let Some(critical) = &results.critical {
@@ -96,7 +99,7 @@ fn critical(results: &Results) -> Vec<String> {
         let number = number(difference, place);
         Some(format!("critical sequence of difference {number}: {said}"))
     });
-    own.collect()
+    own.take(SEQUENCES).collect()
 }
 
 /// `those` are the runs that count, none of the others `differs`.

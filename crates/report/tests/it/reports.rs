@@ -51,6 +51,7 @@ fn the_summary_begins_with_the_verdict_and_says_what_matters() {
         "380× head src/parse number.c:63 in strtod: argument of a call without a model (stdin[0..3], arg2[1])",
         "changed lines executed: 4 of 6",
         "changes no run entered: src/parse number.c:58",
+        "critical sequence of difference 1: changes 3 (src/parse number.c:41) → 5 (src/parse number.c:70)",
         "changes no input can reach: src/parse number.c:70",
         "not explored: flip not tried, 213 times",
         "accepted before, not shown: 1 difference on 4 inputs",

@@ -53,6 +53,7 @@ pub fn change() -> Change {
         function: "parse_number".into(),
         hunk: "@@ -41,4 +41,7 @@ parse_number\n static long parse_number(const char **text) {\n-    while (isdigit(**text))\n-        value = value * 10 + (*(*text)++ - '0');\n+    while (isdigit(**text)) {\n+        if (value > LONG_MAX / 10)\n+            fail(\"number too large\");\n+        value = value * 10 + (*(*text)++ - '0');\n+    }\n".into(),
         runs: Some(212),
+        first_run: Some(4),
         unreachable: false,
     }
 }
@@ -60,6 +61,13 @@ pub fn change() -> Change {
 fn difference(number: u64, kind: Kind, title: &str, base: Outcome, head: Outcome) -> Difference {
     Difference {
         golden: None,
+        critical: Some(CriticalSequence {
+            changes: vec![3, 5],
+            runs: 31,
+            differing: number * 7,
+            others: 1805,
+            errors: false,
+        }),
         also: Vec::new(),
         id: format!("{number:04}"),
         kind,
@@ -234,6 +242,7 @@ pub fn results() -> Results {
             lines: LineRange::new(58, 58),
             base_lines: None,
             runs: Some(0),
+            first_run: None,
             hunk: String::new(),
             ..change()
         },
@@ -241,6 +250,7 @@ pub fn results() -> Results {
             id: 5,
             lines: LineRange::new(70, 70),
             runs: Some(0),
+            first_run: None,
             unreachable: true,
             ..change()
         },
