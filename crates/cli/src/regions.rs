@@ -292,6 +292,12 @@ impl Watcher for Regions {
         seen.entered.get(&key(input)).cloned().unwrap_or_default()
     }
 
+    fn changes(&self, input: &Input) -> Option<Vec<u32>> {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let parts = seen.entered.get(&key(input))?;
+        Some(self.changes_of(parts))
+    }
+
     fn ran(&self, input: &Input, runs: &[TracedRun<'_>; 2], occasion: Occasion) {
         if self.parts.is_empty() {
             return;

@@ -172,7 +172,7 @@ pub fn sequences(
 /// What all runs that show one of these differences have in common. Another difference may have nothing to do with it.
 pub fn critical_among(outcome: &Outcome, ids: &[u32]) -> Option<results::CriticalSequence> {
     let own = outcome.differing.iter();
-    let own = own.filter(|run| run.shows.is_some_and(|id| ids.contains(&id)));
+    let own = own.filter(|run| run.shows.iter().any(|id| ids.contains(id)));
     critical_sequence(&among(&outcome.sequences, own))
 }
 

@@ -162,6 +162,11 @@ pub trait Watcher: Send + Sync {
     fn entered(&self, _input: &Input) -> Vec<u32> {
         Vec::new()
     }
+
+    /// Numbers of the changes, if that was remembered.
+    fn changes(&self, _input: &Input) -> Option<Vec<u32>> {
+        None
+    }
 }
 
 /// Why a pair is run.
@@ -335,6 +340,10 @@ impl PairRunner for Runner {
 
     fn entered(&self, input: &Input) -> Vec<u32> {
         self.watcher.entered(input)
+    }
+
+    fn changes(&self, input: &Input) -> Option<Vec<u32>> {
+        self.watcher.changes(input)
     }
 
     fn replay(

@@ -226,7 +226,7 @@ impl State {
             let difference = &mut self.findings.list(class)[at];
             difference.group_size += 1;
             if class == Class::Behaviour {
-                self.corpus[run.0 as usize].shows = Some(difference.id);
+                self.corpus[run.0 as usize].shows.push(difference.id);
             }
             // Now and then, because it takes replays.
             let number = difference.group_size;
@@ -240,7 +240,7 @@ impl State {
         *id += 1;
         let id = *id;
         if class == Class::Behaviour {
-            self.corpus[run.0 as usize].shows = Some(id);
+            self.corpus[run.0 as usize].shows.push(id);
         }
         let input = self.input(run);
         let difference = Difference {

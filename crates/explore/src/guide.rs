@@ -192,8 +192,13 @@ pub trait Guide: Send {
         0
     }
 
-    /// The changes that a path has entered, in order.
+    /// The changes that a path has entered, in order; of many only the first.
     fn sequence(&self, _side: Side, _context: Context) -> Vec<u32> {
+        Vec::new()
+    }
+
+    /// The changes that a path enters with a watched block, in order.
+    fn changes(&self, _side: Side, _block: u32) -> Vec<u32> {
         Vec::new()
     }
 

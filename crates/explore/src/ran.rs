@@ -14,12 +14,14 @@ pub(crate) struct Ran {
     /// Where its pair of paths ends.
     pub end: NodeId,
     pub seen: [u64; 2],
-    /// The number of the difference that it counts with.
-    pub shows: Option<u32>,
+    /// The numbers of the differences that it counts with: what it does, and what sanitizers find.
+    pub shows: Vec<u32>,
     /// Whether plain builds ran it too.
     pub checked: bool,
     /// At the end of both paths.
     pub contexts: [Context; 2],
+    /// The changes that head entered, in order.
+    pub sequence: Vec<u32>,
     /// Where they came furthest.
     pub furthest: [Context; 2],
     pub parting: Option<[u32; 2]>,

@@ -103,6 +103,11 @@ pub trait PairRunner: Send {
         self.pair(input)
     }
 
+    /// Numbers of the changes that an input entered in either version when the pair was run on it; `None` if that is not known.
+    fn changes(&self, _input: &Input) -> Option<Vec<u32>> {
+        None
+    }
+
     /// Numbers of the parts of changes that an input entered when the pair was run on it, in order; none if that is not known.
     fn entered(&self, _input: &Input) -> Vec<u32> {
         Vec::new()

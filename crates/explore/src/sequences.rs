@@ -3,12 +3,39 @@
 
 use changeling_trace::input::Input;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Of what a loop repeats, sequences of so many changes are kept, whatever they are.
+const TOLD: usize = 5;
+/// Longer ones are cut. Two changes that take turns make 10, three in all orders 55.
+const LONGEST: usize = 64;
+
+/// The changes that a run enters, one after the other: the same one twice in a row is once, and what makes no new sequence
+/// of [`TOLD`] changes or fewer is left out. A loop would fill all room otherwise, and hide what comes behind it.
+pub fn entered(changes: impl Iterator<Item = u32>) -> Vec<u32> {
+    // Each with the length of the shortest sequence that is new with it.
+    let mut kept: Vec<(u32, usize)> = Vec::new();
+    let mut last = None;
+    for change in changes {
+        if last.replace(change) == Some(change) || kept.len() >= LONGEST {
+            continue;
+        }
+        // What ends with it and was not there before must go on from what came since it was last entered.
+        let before = kept.iter().rposition(|(known, _)| *known == change);
+        let since = before.map(|at| kept[at..].iter().map(|(_, shortest)| *shortest));
+        let shortest = 1 + since.and_then(Iterator::min).unwrap_or(0);
+        if shortest <= TOLD {
+            kept.push((change, shortest));
+        }
+    }
+    kept.into_iter().map(|(change, _)| change).collect()
+}
 
 /// A complete sequence of changes that head entered, and the runs that did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exercised {
-    /// Numbers of changes; the same one twice in a row is once.
+    /// Numbers of changes, as [`entered`] has them.
     pub sequence: Vec<u32>,
     pub runs: u64,
     /// How many of them showed a difference.
@@ -20,8 +47,8 @@ pub struct Exercised {
 pub struct Differing {
     pub input: Input,
     pub sequence: Vec<u32>,
-    /// The number of the difference that it counts with, if it was confirmed.
-    pub shows: Option<u32>,
+    /// The numbers of the differences that it counts with; none if nothing was confirmed.
+    pub shows: Vec<u32>,
 }
 
 /// Changes that every differing run entered, in this order.
@@ -69,14 +96,10 @@ pub fn among<'a>(
     counts
 }
 
-/// The longest sequence that all differing runs have in common, if it says that changes act
+/// The sequence that all differing runs have in common, if it says that changes act
 /// together: at least two of them can be left out by some run.
 pub fn critical(exercised: &[Exercised]) -> Option<Critical> {
-    let mut differing = exercised.iter().filter(|entry| entry.differing > 0);
-    let first = differing.next()?.sequence.clone();
-    let sequence = differing.fold(first, |common, entry| {
-        longest_common(&common, &entry.sequence)
-    });
+    let sequence = in_common(exercised)?;
     let optional = sequence
         .iter()
         .filter(|change| exercised.iter().any(|e| !e.sequence.contains(change)));
@@ -101,6 +124,93 @@ pub fn critical(exercised: &[Exercised]) -> Option<Critical> {
         }
     }
     Some(critical)
+}
+
+/// What all differing runs have in common: of all sequences that cannot be longer the one that the fewest runs enter, since
+/// it leaves out most of those that do not differ. If there are too many to look at, one of the longest.
+fn in_common(exercised: &[Exercised]) -> Option<Vec<u32>> {
+    let differing = exercised.iter().filter(|entry| entry.differing > 0);
+    let differing: Vec<&[u32]> = differing.map(|entry| entry.sequence.as_slice()).collect();
+    // Of sequences that are as long, one must not be chosen that the next run lacks.
+    let in_all = |change: &u32| differing.iter().all(|sequence| sequence.contains(change));
+    let shared = differing.first()?.iter().copied().filter(in_all);
+    let shared: BTreeSet<u32> = shared.collect();
+    let restricted = differing.iter().map(|sequence| {
+        let own = sequence.iter().copied();
+        let mut own: Vec<u32> = own.filter(|change| shared.contains(change)).collect();
+        own.dedup();
+        own
+    });
+    let mut restricted: Vec<Vec<u32>> = restricted.collect();
+    restricted.sort_by_key(Vec::len);
+    restricted.dedup();
+    let mut found = Found {
+        within: &restricted,
+        changes: shared.into_iter().collect(),
+        steps: 0,
+        sequences: Vec::new(),
+    };
+    if found.extend(&mut Vec::new(), &vec![0; restricted.len()]) {
+        let runs = |sequence: &Vec<u32>| -> u64 {
+            let entered = exercised
+                .iter()
+                .filter(|e| is_within(sequence, &e.sequence));
+            entered.map(|entry| entry.runs).sum()
+        };
+        let sequences = found.sequences.into_iter();
+        return sequences.min_by_key(|sequence| (runs(sequence), Reverse(sequence.len())));
+    }
+    let mut restricted = restricted.into_iter();
+    let first = restricted.next()?;
+    let mut common = restricted.fold(first, |common, next| longest_common(&common, &next));
+    common.dedup();
+    Some(common)
+}
+
+/// So much is looked at.
+const MOST_STEPS: usize = 1 << 19;
+const MOST_FOUND: usize = 64;
+
+/// Sequences that all of some have in common and that cannot go on.
+struct Found<'a> {
+    within: &'a [Vec<u32>],
+    changes: Vec<u32>,
+    steps: usize,
+    sequences: Vec<Vec<u32>>,
+}
+
+impl Found<'_> {
+    /// Goes on from a sequence that ends at these places; false if there is too much to look at.
+    fn extend(&mut self, sequence: &mut Vec<u32>, ends: &[usize]) -> bool {
+        let mut goes_on = false;
+        for change in self.changes.clone() {
+            self.steps += self.within.len();
+            if self.steps > MOST_STEPS || self.sequences.len() > MOST_FOUND {
+                return false;
+            }
+            if sequence.last() == Some(&change) {
+                continue;
+            }
+            let next = self.within.iter().zip(ends).map(|(whole, &end)| {
+                let place = whole[end..].iter().position(|known| *known == change)?;
+                Some(end + place + 1)
+            });
+            let Some(next) = next.collect::<Option<Vec<usize>>>() else {
+                continue;
+            };
+            goes_on = true;
+            sequence.push(change);
+            let looked = self.extend(sequence, &next);
+            sequence.pop();
+            if !looked {
+                return false;
+            }
+        }
+        if !goes_on {
+            self.sequences.push(sequence.clone());
+        }
+        true
+    }
 }
 
 fn is_within(part: &[u32], whole: &[u32]) -> bool {
@@ -222,6 +332,81 @@ mod tests {
                 .into_iter()
                 .all(|(_, order, _)| is_within(&[5, 7], order))
         );
+    }
+
+    /// All sequences of no more than `most` changes that a run comes by.
+    fn told(sequence: &[u32], most: usize) -> BTreeSet<Vec<u32>> {
+        let mut all = BTreeSet::from([Vec::new()]);
+        for change in sequence {
+            let longer: Vec<Vec<u32>> = all
+                .iter()
+                .filter(|known| known.len() < most)
+                .map(|known| [known.as_slice(), &[*change]].concat())
+                .collect();
+            all.extend(longer);
+        }
+        all
+    }
+
+    #[test]
+    fn what_a_loop_repeats_hides_nothing_behind_it() {
+        let turns = [1, 2].repeat(500).into_iter().chain([3]);
+        assert_eq!(entered(turns), [1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 3]);
+        assert_eq!(entered([4, 4, 4, 5, 5, 4].into_iter()), [4, 5, 4]);
+        let mut state = 7u32;
+        for length in 0..120 {
+            let next = |_| {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                state >> 30
+            };
+            let mut whole: Vec<u32> = (0..length).map(next).filter(|change| *change < 3).collect();
+            whole.dedup();
+            let kept = entered(whole.iter().copied());
+            assert!(kept.len() <= 55, "{kept:?}");
+            assert_eq!(told(&kept, TOLD), told(&whole, TOLD));
+        }
+    }
+
+    /// Another change that some differing runs entered in between is no part of it, in whichever order they come.
+    #[test]
+    fn what_some_lack_is_not_chosen() {
+        let runs = [
+            (vec![1, 2, 3], true),
+            (vec![2, 1, 3], true),
+            (vec![4, 1, 3], true),
+            (vec![3, 1], false),
+            (vec![1], false),
+            (vec![3], false),
+        ];
+        let critical = critical(&count(runs.into_iter())).unwrap();
+        assert_eq!(critical.sequence, [1, 3]);
+        assert_eq!((critical.differing, critical.others), (3, 3));
+    }
+
+    /// Both runs that differ enter 2, 1, 2, 1 and 2, 1, 2, 3; who enters only the first does not differ.
+    #[test]
+    fn what_fewer_runs_enter_says_more() {
+        let runs = [
+            (vec![2, 1, 3, 2, 3, 2, 1], true),
+            (vec![1, 2, 1, 2, 1, 2, 1, 3], true),
+            (vec![2, 1, 2, 1, 2, 1], false),
+            (vec![1, 3], false),
+            (vec![2, 3], false),
+        ];
+        let critical = critical(&count(runs.into_iter())).unwrap();
+        assert_eq!(critical.sequence, [2, 1, 2, 3]);
+        assert_eq!((critical.runs, critical.differing), (2, 2));
+    }
+
+    /// What has too many sequences in common to look at all of them has one all the same.
+    #[test]
+    fn long_sequences_have_something_in_common() {
+        let long: Vec<u32> = (0..LONGEST as u32).map(|at| at * 7 % 11).collect();
+        let turned: Vec<u32> = long.iter().rev().copied().collect();
+        let runs = [(long, true), (turned, true), (vec![], false)];
+        let critical = critical(&count(runs.into_iter())).unwrap();
+        assert!(critical.sequence.len() > 2);
+        assert_eq!((critical.runs, critical.others), (2, 1));
     }
 
     #[test]

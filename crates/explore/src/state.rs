@@ -19,6 +19,7 @@ use crate::readings::Readings;
 use crate::runner::{Side, TracedRun};
 use crate::sameness::Asked;
 use crate::search::Subject;
+use crate::sequences;
 use crate::terms::TermError;
 use crate::tree::{Far, Inserted, NodeId, RunId, Tree};
 use crate::variation::Pool;
@@ -186,12 +187,13 @@ impl State {
             self.stats.branches.add(branches);
         }
         self.corpus.push(Ran {
-            shows: None,
+            shows: Vec::new(),
             input: input.clone(),
             end: Tree::ROOT,
             seen: [base, head].map(|run| digest(&subject.normaliser, &run.observation)),
             checked: false,
             contexts: Default::default(),
+            sequence: Vec::new(),
             furthest: Default::default(),
             parting: None,
             mask: None,
@@ -276,6 +278,9 @@ impl State {
         ran.end = inserted.end;
         ran.parting = merge::parting(&base, &head);
         ran.history = history.number;
+        let marks = head.marks.iter();
+        let changes = marks.flat_map(|mark| self.guide.changes(Side::Head, mark.block));
+        ran.sequence = sequences::entered(changes);
         (ran.contexts, ran.furthest) = (contexts, furthest);
         let given = ran.origin.is_none();
         if inserted.inconsistent {
@@ -369,6 +374,14 @@ impl State {
             self.rank_again();
         }
         Ok(inserted)
+    }
+
+    /// Leaves out of the sequence of a run what it did not enter. Where nothing of a change is left but that ways meet, such
+    /// as one `return 0` of many, every run comes by its place.
+    pub fn entered_no_more_than(&mut self, run: RunId, changes: &[u32]) {
+        let sequence = &mut self.corpus[run.0 as usize].sequence;
+        sequence.retain(|change| changes.contains(change));
+        sequence.dedup();
     }
 
     /// Lets the guide see the marks along both paths. What it makes of them in the end, and

@@ -4,7 +4,6 @@ use crate::budget::Stopped;
 use crate::gap::{Account, Gap};
 use crate::outcome::{GapCount, Outcome, SAVED_FORMAT, Saved, StreamBound, Verdict};
 use crate::ran::Ran;
-use crate::runner::Side;
 use crate::search::Subject;
 use crate::sequences::{self, Differing};
 use crate::state::State;
@@ -59,23 +58,17 @@ pub(crate) fn conclude(
         .iter()
         .map(|(gap, account)| gap_count(subject, gap, account))
         .collect();
-    let runs = state.corpus.iter().map(|ran| {
-        let sequence = state
-            .guide
-            .sequence(Side::Head, ran.contexts[Side::Head.index()]);
-        (ran, sequence)
-    });
-    let runs: Vec<_> = runs.collect();
-    let differs = |ran: &Ran| ran.seen[0] != ran.seen[1];
-    let shown = runs.iter().filter(|(ran, _)| differs(ran));
-    let differing = shown.map(|(ran, sequence)| Differing {
+    let runs = state.corpus.iter();
+    // What only sanitizers find is a difference, too.
+    let differs = |ran: &Ran| ran.seen[0] != ran.seen[1] || !ran.shows.is_empty();
+    let shown = runs.clone().filter(|ran| differs(ran));
+    let differing = shown.map(|ran| Differing {
         input: (*ran.input).clone(),
-        sequence: sequence.clone(),
-        shows: ran.shows,
+        sequence: ran.sequence.clone(),
+        shows: ran.shows.clone(),
     });
     let differing = differing.collect();
-    let runs = runs.into_iter();
-    let sequences = sequences::count(runs.map(|(ran, sequence)| (sequence, differs(ran))));
+    let sequences = sequences::count(runs.map(|ran| (ran.sequence.clone(), differs(ran))));
     let mut differences = state.findings.differences;
     differences.sort_by_key(|difference| (difference.kind().rank(), difference.id));
     let outcome = Outcome {

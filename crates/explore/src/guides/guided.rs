@@ -575,4 +575,11 @@ impl Guide for Guided {
         changes.dedup();
         changes
     }
+
+    fn changes(&self, side: Side, block: u32) -> Vec<u32> {
+        let table = &self.tables.sides[side.index()];
+        let nodes = table.meaning.nodes.get(&block).into_iter().flatten();
+        let changes = nodes.filter(|node| table.chains.is_change(**node));
+        changes.copied().collect()
+    }
 }

@@ -260,7 +260,8 @@ impl Shared<'_> {
             match traced {
                 Some(traced) => self.note_violations(runner, run, input, [traced, &seen])?,
                 None => {
-                    let runs = runner.pair(input)?;
+                    // It was counted before.
+                    let runs = runner.trial(input)?;
                     let traced = runs.map(|run| run.observation);
                     self.note_violations(runner, run, input, [&traced, &seen])?;
                 }

@@ -317,6 +317,9 @@ impl<'a> Shared<'a> {
             is_new_pair,
             ..
         } = absorbed;
+        if let Some(entered) = runner.changes(input) {
+            self.lock().state.entered_no_more_than(run, &entered);
+        }
         if candidate.is_some() {
             self.judge(runner, run, input, &traced)?;
         } else if self.settings.check_every > 0 && u64::from(run.0) % self.settings.check_every == 0
