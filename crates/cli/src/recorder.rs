@@ -1,6 +1,7 @@
 //! Listens while the search runs, keeps `out/` valid at every moment, and puts
 //! the results together when it has ended.
 
+use crate::golden::Judged;
 use crate::progress::Display;
 use crate::regions::Regions;
 use crate::results::{
@@ -16,7 +17,6 @@ use changeling_explore::Side;
 use changeling_explore::budget::Cancel;
 use changeling_explore::group::{KEPT_APART, Spot};
 use changeling_explore::outcome::{Difference, Listener, Outcome, Progress, Verdict};
-use changeling_explore::sequences::Exercised;
 use changeling_explore::tree::RunId;
 use changeling_report::accepted::Accepted;
 use changeling_report::case::Case;
@@ -41,10 +41,8 @@ pub struct Recorder {
     pub display: Display,
     pub store: Store,
     pair: Arc<Pair>,
-    /// What a third version says, by the number of the difference.
-    pub golden: HashMap<u32, results::Golden>,
-    /// Sequences of changes by the errors that they showed, if a golden version tells.
-    pub errors: Option<Vec<Exercised>>,
+    /// What a third version says.
+    pub judged: Judged,
     /// Differences by number.
     cases: BTreeMap<u32, results::Difference>,
     last_snapshot: Instant,
@@ -85,8 +83,7 @@ impl Recorder {
             display,
             store,
             pair,
-            golden: HashMap::new(),
-            errors: None,
+            judged: Judged::default(),
             cases: BTreeMap::new(),
             last_snapshot: Instant::now(),
             outdated: BTreeSet::new(),
@@ -169,7 +166,11 @@ impl Recorder {
         results.undefined = outcome.undefined.iter().map(undefined).collect();
         results.changes = self.regions.counted();
         (results.sequences, results.critical) =
-            sequences(&outcome.sequences, self.errors.as_deref());
+            sequences(&outcome.sequences, self.judged.errors.as_deref());
+        if results.differences.is_empty() {
+            // What was accepted is not spoken of.
+            results.critical = None;
+        }
         let tables = [&versions[0].sites, &versions[1].sites];
         let (changed, covered) = self.regions.changed_lines(tables, &outcome.coverage);
         results.coverage = coverage(versions, outcome);
@@ -234,7 +235,11 @@ impl Recorder {
             let twin = shown.iter().position(|(known, other)| {
                 let explains = known.group.explains(&difference.group)
                     && (known.looks_like(difference) || apart(known) >= KEPT_APART);
+                // A fix does not stand for a regression.
+                let class =
+                    |one: &results::Difference| one.golden.as_ref().map(|golden| golden.class);
                 (is_same(other, &described) || explains)
+                    && class(other) == class(&described)
                     && self.is_accepted(other) == self.is_accepted(&described)
             });
             let Some(at) = twin else {
@@ -243,6 +248,9 @@ impl Recorder {
             };
             let (_, other) = &mut shown[at];
             other.group_size += described.group_size;
+            if let (Some(golden), Some(own)) = (&mut other.golden, &described.golden) {
+                golden.count(own);
+            }
             // In an order of their own: which was found first is chance.
             let both: BTreeSet<&str> = groups(&other.group)
                 .chain(groups(&described.group))
@@ -355,7 +363,7 @@ impl Recorder {
             head,
             changes,
             parting: parting.and_then(|[base, head]| parting_place(base, head)),
-            golden: self.golden.get(&found.id).cloned(),
+            golden: self.judged.classes.get(&found.id).cloned(),
             critical: None,
             found_by: found.found_by.map_or("given input", found_by).into(),
             run: u64::from(found.run.0) + 1,

@@ -47,17 +47,18 @@ pub struct Places {
 }
 
 impl Places {
-    /// Two versions that are a single file each: `old.c:12` of an assertion is `new.c:14` of the same one.
-    pub fn of_files(names: [&str; 2]) -> Places {
-        let file = |name: &str| name.rsplit('/').next().unwrap_or_default().to_owned();
-        let sources = names.map(file);
+    /// Versions that are a single file each: `old.c:12` of an assertion is `new.c:14` of the same one.
+    pub fn of_files(names: &[&str]) -> Places {
+        let file = |name: &&str| name.rsplit('/').next().unwrap_or_default().to_owned();
+        let sources: Vec<String> = names.iter().map(file).collect();
         let is_source = |name: &String| {
             let suffix = name.rsplit_once('.').map_or("", |(_, suffix)| suffix);
             ["c", "cc", "cpp", "cxx", "c++", "C", "rs"].contains(&suffix)
         };
-        match sources[0] != sources[1] && sources.iter().all(is_source) {
+        let differ = sources.iter().any(|name| *name != sources[0]);
+        match differ && sources.iter().all(is_source) {
             true => Places {
-                sources: sources.into(),
+                sources,
                 ..Places::default()
             },
             false => Places::default(),
@@ -266,14 +267,14 @@ mod tests {
 
     #[test]
     fn files_of_the_versions_are_the_same_before_a_line() {
-        let n = Normaliser::new(&Places::of_files(["a/old.c", "new.c"]), &[]).unwrap();
+        let n = Normaliser::new(&Places::of_files(&["a/old.c", "new.c"]), &[]).unwrap();
         assert_eq!(
             text(&n, "p: old.c:12: main: Assertion `x' failed."),
             text(&n, "p: new.c:19: main: Assertion `x' failed.")
         );
         assert_eq!(text(&n, "reading old.c"), "reading old.c");
         assert_eq!(text(&n, "very-old.c:1"), "very-old.c:1");
-        let revisions = Places::of_files(["v1.2", "HEAD"]);
+        let revisions = Places::of_files(&["v1.2", "HEAD"]);
         assert!(revisions.sources.is_empty());
     }
 

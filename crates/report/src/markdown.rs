@@ -2,7 +2,7 @@
 
 use crate::compare::{Amount, Row, Span, rows};
 use crate::escape::{self, markdown, markdown_block, markdown_code, printable_str, visible};
-use crate::results::{Difference, InputView, Results, Verdict};
+use crate::results::{Difference, InputView, Results, Verdict, Version};
 use crate::{pairing, view, wording};
 
 /// Hosts cut comments that are longer than this; nothing is lost, since the
@@ -23,10 +23,14 @@ pub fn document(results: &Results) -> String {
         markdown(&wording::verdict(results))
     );
     let versions = &results.versions;
+    let label = |version: &Version| markdown_code(&printable_str(&version.label));
+    let golden = versions.golden.as_ref();
+    let golden = golden.map(|golden| format!(", golden {}", label(golden)));
     text.push_str(&format!(
-        "{} → {}, inputs: {}\n",
-        markdown_code(&printable_str(&versions.base.label)),
-        markdown_code(&printable_str(&versions.head.label)),
+        "{} → {}{}, inputs: {}\n",
+        label(&versions.base),
+        label(&versions.head),
+        golden.unwrap_or_default(),
         markdown(&results.bound.text)
     ));
     if let Some(error) = &results.error {
@@ -104,7 +108,11 @@ fn details(difference: &Difference, place: usize) -> String {
             .replace('`', "&#96;")
     );
     if let Some(group) = wording::group(difference) {
-        text.push_str(&format!("{group}; this is the simplest.\n\n"));
+        let of_class = difference.golden.as_ref();
+        let of_class = of_class.filter(|golden| golden.is_mixed());
+        let of_class = of_class.map(|golden| format!(" {}", golden.class.text()));
+        let of_class = of_class.unwrap_or_default();
+        text.push_str(&format!("{group}; this is the simplest{of_class}.\n\n"));
     }
     for stream in &difference.input.streams {
         text.push_str(&format!("{}:\n\n", markdown(&printable_str(&stream.label))));
@@ -141,7 +149,7 @@ fn details(difference: &Difference, place: usize) -> String {
         text.push_str(&format!("{note}\n\n"));
     }
     if let Some(golden) = &difference.golden {
-        let said = markdown(&printable_str(&golden.text()));
+        let said = markdown(&golden.text());
         text.push_str(&format!("With the golden version: {said}.\n\n"));
     }
     for change in &difference.changes {

@@ -186,8 +186,9 @@ fn push_difference(
     }
     push_outcomes(text, difference, style);
     if let Some(golden) = &difference.golden {
-        let said = printable_str(&golden.text());
-        text.push_str(&format!("{INDENT}{} {said}\n", style.dim("golden")));
+        let said = format!(" {}", golden.text());
+        text.push_str(&format!("{INDENT}{}", style.dim("golden")));
+        push_words(text, &said, "golden".len(), "      ", style);
     }
     // A line or two says which change it is; with many the list alone is long
     // enough, and the report has the text.
@@ -510,12 +511,17 @@ fn push_losses(text: &mut String, results: &Results, style: Style) {
 }
 
 fn push_wrapped(text: &mut String, line: &str, style: Style) {
-    let room = style.width.saturating_sub(4).max(30);
-    let mut used = 0;
     text.push_str("  ");
+    push_words(text, line, 0, "    ", style);
+}
+
+/// Words behind so many columns of the first line; further lines begin with `indent`, the width of which is not counted.
+fn push_words(text: &mut String, line: &str, mut used: usize, indent: &str, style: Style) {
+    let room = style.width.saturating_sub(indent.len()).max(30);
     for (at, word) in line.split(' ').enumerate() {
         if at > 0 && used + 1 + word.width() > room {
-            text.push_str("\n    ");
+            text.push('\n');
+            text.push_str(indent);
             used = 0;
         } else if at > 0 {
             text.push(' ');

@@ -83,10 +83,13 @@ fn critical(results: &Results) -> Vec<String> {
     if let Some(critical) = &results.critical {
         let (those, differs) = match critical.errors {
             true => (
-                "runs on which head differs from base and from the golden version",
+                [
+                    "run on which head differs from base and from the golden version",
+                    "runs on which head differs from base and from the golden version",
+                ],
                 "does",
             ),
-            false => ("differing runs", "differs"),
+            false => (["differing run", "differing runs"], "differs"),
         };
         let said = sequence(critical, results, those, differs);
         let said = said.map(|said| format!("critical sequence: {said}"));
@@ -95,18 +98,19 @@ fn critical(results: &Results) -> Vec<String> {
     let differences = results.differences.iter().enumerate();
     let own = differences.filter_map(|(place, difference)| {
         let critical = difference.critical.as_ref()?;
-        let said = sequence(critical, results, "runs that show it", "shows it")?;
+        let those = ["run that shows it", "runs that show it"];
+        let said = sequence(critical, results, those, "shows it")?;
         let number = number(difference, place);
         Some(format!("critical sequence of difference {number}: {said}"))
     });
     own.take(SEQUENCES).collect()
 }
 
-/// `those` are the runs that count, none of the others `differs`.
+/// `those` are the runs that count, one or many; none of the others `differs`.
 fn sequence(
     critical: &CriticalSequence,
     results: &Results,
-    those: &str,
+    [one, many]: [&str; 2],
     differs: &str,
 ) -> Option<String> {
     if critical.changes.len() > TELLING {
@@ -124,13 +128,21 @@ fn sequence(
         }
     };
     let places: Vec<String> = critical.changes.iter().map(place).collect();
+    let all = match critical.differing {
+        1 => format!("The only {one} enters"),
+        n => format!("All {} {many} enter", grouped(n)),
+    };
+    let runs = match critical.runs {
+        1 => "1 run does".into(),
+        n => format!("{} runs do", grouped(n)),
+    };
+    let others = match critical.others {
+        1 => "the only other run does not".into(),
+        n => format!("none of the {} others {differs}", grouped(n)),
+    };
     Some(format!(
-        "changes {}. All {} {those} enter them in this order, \
-         {} runs do so in all; none of the {} others {differs}",
-        places.join(" → "),
-        grouped(critical.differing),
-        grouped(critical.runs),
-        grouped(critical.others)
+        "changes {}. {all} them in this order, {runs} so in all; {others}",
+        places.join(" → ")
     ))
 }
 

@@ -87,8 +87,8 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
         .map(|path| path.display().to_string())
         .collect();
     let places = match given.as_slice() {
-        [old, new] => Places::of_files([old, new]),
-        _ => Places::of_files([&case.versions.base.label, &case.versions.head.label]),
+        [old, new] => Places::of_files(&[old, new]),
+        _ => Places::of_files(&[&case.versions.base.label, &case.versions.head.label]),
     };
     let normaliser = Normaliser::new(&places, &rules).map_err(|error| usage(&error.to_string()))?;
     let time = duration("--run-time", &arguments.run_time)?;

@@ -77,7 +77,7 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
     arguments
         .source
         .suits(&sides.each_ref().map(|side| &side.source))?;
-    let places = Places::of_files([&sides[0].label, &sides[1].label]);
+    let places = Places::of_files(&[&sides[0].label, &sides[1].label]);
     let normaliser =
         Normaliser::new(&places, &settings.normalise).map_err(|error| usage(&error.to_string()))?;
     let printing = Printing::choose((arguments.quiet, arguments.json_lines), said);
@@ -104,6 +104,12 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
         out.write_snapshot(&Results::new(bound, labels(&sides)))
             .map_err(cannot_write)?;
     }
+    // A name that is wrong need not wait for builds.
+    let golden = arguments.golden.as_ref().or(said.golden.as_ref());
+    let golden = golden.map(|name| Golden::named(name, &settings.source));
+    let golden = golden
+        .transpose()
+        .map_err(|failure| leave_report(&out, &sides, &settings, printing, failure))?;
     let cancel = Cancel::default();
     let mut unbegun = Results::new(Bound::of(&settings.input.shape(false)?), labels(&sides));
     unbegun.settings = settings.listed.clone();
@@ -122,12 +128,11 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
             return Err(leave_report(&out, &sides, &settings, printing, failure));
         }
     };
-    let golden = match arguments.golden.as_ref().or(said.golden.as_ref()) {
+    let golden = match golden {
         None => None,
-        Some(name) => {
+        Some(named) => {
             display.status("building the golden version");
-            let options = settings.source.build_options();
-            match Golden::prepare(name, &settings.source, &options) {
+            match Golden::prepare(named, &options) {
                 Ok(golden) => Some(golden),
                 Err(failure) => {
                     display.clear();
@@ -138,10 +143,15 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
     };
     // From now on it is the search that is stopped.
     unbegun.is_over();
+    let mut names: Vec<&str> = sides.iter().map(|side| side.label.as_str()).collect();
+    names.extend(golden.as_ref().map(|golden| golden.label.as_str()));
+    let for_golden = Normaliser::new(&Places::of_files(&names), &settings.normalise);
+    let for_golden = for_golden.map_err(|error| usage(&error.to_string()))?;
     let job = Job {
         accepted,
         cancel,
         golden,
+        for_golden,
         printing,
         resume: arguments.resume,
         settings: &settings,
@@ -301,6 +311,8 @@ struct Job<'a> {
     resume: bool,
     settings: &'a Settings,
     normaliser: Normaliser,
+    /// Knows the name of the golden version, too.
+    for_golden: Normaliser,
 }
 
 impl Job<'_> {
@@ -434,16 +446,11 @@ impl Job<'_> {
             pair.clone(),
         );
         recorder.begin(cancel, &known);
-        let (outcome, _) = search.run(runners, &mut recorder);
+        let (mut outcome, _) = search.run(runners, &mut recorder);
         if let Some(golden) = &self.golden {
-            match golden.judge(&outcome.differences, &pair.limits, &self.normaliser) {
-                Ok(classes) => recorder.golden = classes,
+            match golden.judge(&mut outcome, &pair, &self.for_golden) {
+                Ok(judged) => recorder.judged = judged,
                 Err(failure) => pair.note(format!("not classified: {}", failure.what)),
-            }
-            let head = &pair.versions[1].built.plain;
-            match golden.errors(&outcome, head, &pair.limits, &self.normaliser) {
-                Ok(errors) => recorder.errors = errors,
-                Err(failure) => pair.note(format!("errors are not counted: {}", failure.what)),
             }
         }
         enter_again(&pair, &recorder.regions, &outcome.differences);

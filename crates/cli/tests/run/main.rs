@@ -3,6 +3,7 @@
 mod after;
 mod apart;
 mod endings;
+mod golden;
 mod groups;
 mod guides;
 mod keeping;

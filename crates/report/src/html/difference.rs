@@ -3,7 +3,7 @@
 use super::{printable, shown, text};
 use crate::compare::{Amount, Row, Span, rows};
 use crate::results::{Change, Difference, InputView, Outcome, Results};
-use crate::{pairing, view, wording};
+use crate::{escape, pairing, view, wording};
 
 const AMOUNT: Amount = Amount {
     context: 3,
@@ -63,7 +63,7 @@ fn push_card(out: &mut String, difference: &Difference, place: usize, results: &
     if let Some(golden) = &difference.golden {
         out.push_str(&format!(
             "<p class=\"label\">The golden version</p>\n<p>{}</p>\n",
-            printable(&golden.text())
+            escape::html(&golden.text())
         ));
     }
     if !difference.changes.is_empty() {

@@ -123,14 +123,19 @@ fn push_top(out: &mut String, results: &Results, verdict: &str) {
         Verdict::CouldNotRun => "could-not-run",
     };
     let versions = &results.versions;
+    let golden = versions.golden.as_ref().map(|golden| {
+        let label = printable(&golden.label);
+        format!("<span><b>golden</b><code>{label}</code></span>")
+    });
     out.push_str(&format!(
         "<div class=\"top {class}\">\n<p class=\"brand\">Changeling report</p>\n\
          <h1><span class=\"dot\"></span>{verdict}</h1>\n<p class=\"versions\">\
          <span><b class=\"is-base\">base</b><code>{}</code></span>\
-         <span><b class=\"is-head\">head</b><code>{}</code></span>\
+         <span><b class=\"is-head\">head</b><code>{}</code></span>{}\
          <span><b>inputs</b>{}</span></p>\n",
         printable(&versions.base.label),
         printable(&versions.head.label),
+        golden.unwrap_or_default(),
         printable(&results.bound.text)
     ));
     if let Some(error) = &results.error {

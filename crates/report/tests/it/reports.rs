@@ -1,7 +1,9 @@
 //! What the text reports say, and that nothing hostile becomes active in them.
 
 use crate::sample;
-use changeling_report::results::{Bound, Results, Stopped, Verdict, Versions};
+use changeling_report::results::{
+    Bound, Bytes, Class, Golden, Outcome, Results, Stopped, Verdict, Version, Versions,
+};
 use changeling_report::terminal::{self, Style};
 use changeling_report::{escape, html, junit, markdown, sarif};
 use serde_json::Value;
@@ -61,6 +63,42 @@ fn the_summary_begins_with_the_verdict_and_says_what_matters() {
     ] {
         assert!(flat.contains(part), "{part:?} is missing in:\n{text}");
     }
+}
+
+/// Inputs of one group may be of several classes, and one run is not *all 1 runs*.
+#[test]
+fn what_a_golden_version_says_is_in_all_reports() {
+    let mut results = sample::results();
+    results.versions.golden = Some(Version {
+        label: "right.c".into(),
+        ..Version::default()
+    });
+    let difference = &mut results.differences[0];
+    difference.golden = Some(Golden {
+        class: Class::IncompleteFix,
+        outcome: Some(Outcome {
+            stdout: Bytes::from("right"),
+            ..Outcome::default()
+        }),
+        reason: None,
+        classes: [(Class::Progression, 30), (Class::IncompleteFix, 1)].into(),
+    });
+    let critical = difference.critical.as_mut().unwrap();
+    (critical.runs, critical.differing, critical.others) = (1, 1, 1);
+    let flat = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let summary = flat(terminal::summary(&results, "out", Style::plain(100)));
+    let said = "incomplete fix: the golden version does neither (exit 0, stdout \"right\"); its inputs by class: incomplete fix 1, progression 30";
+    assert!(summary.contains(said), "{summary}");
+    let only = "The only run that shows it enters them in this order, 1 run does so in all; the only other run does not";
+    assert!(summary.contains(only), "{summary}");
+    let comment = markdown::document(&results);
+    assert!(
+        comment.contains("this is the simplest incomplete fix."),
+        "{comment}"
+    );
+    assert!(comment.contains(", golden `right.c`"), "{comment}");
+    let page = html::page(&results);
+    assert!(page.contains("<b>golden</b><code>right.c</code>"), "{page}");
 }
 
 #[test]
