@@ -274,8 +274,14 @@ impl Matcher {
 
     /// Pairs what types that were renamed have in both versions.
     fn find_renamed_types(&mut self, programs: [&Program; 2]) -> Renaming {
-        let free = [&self.base_free, &self.head_free].map(|free| {
-            let free = (0..free.len()).filter(|&n| free[n]);
+        // What is defined elsewhere nobody renamed: one clock of a library is not another.
+        let sides = [
+            (&self.base_free, programs[0]),
+            (&self.head_free, programs[1]),
+        ];
+        let free = sides.map(|(free, program)| {
+            let is_defined = |n: usize| program.function(FunctionId::new(n)).is_defined();
+            let free = (0..free.len()).filter(|&n| free[n] && is_defined(n));
             free.collect::<Vec<usize>>()
         });
         let known = programs.map(symbols);

@@ -29,7 +29,8 @@ pub type GlobalPair = (GlobalId, GlobalId);
 /// with the same and the same code refers to it. In `keys` functions that correspond must go by one name.
 pub fn match_globals(base: &Keys<'_>, head: &Keys<'_>, renaming: &Renaming) -> Vec<GlobalPair> {
     let mut left = cards(base);
-    for card in &mut left {
+    // What a library has nobody renamed.
+    for card in left.iter_mut().filter(|card| card.defined) {
         card.name = renaming.symbol(&card.name);
     }
     let mut right = cards(head);
