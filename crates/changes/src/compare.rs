@@ -2,25 +2,22 @@
 
 use std::collections::{HashMap, HashSet};
 
-use changeling_program::{FileId, FunctionId, GlobalId, Linkage, Place, Program, Site};
+use changeling_program::{FileId, FunctionId, GlobalId, Linkage, Program, Site};
 
 use crate::alignment::align;
 use crate::functions::{Match, match_functions, match_instances};
 use crate::globals::{
-    GlobalChange, GlobalPair, changed_globals, functions_in, go_by_name, match_globals, referred,
-    same_variables, unreferred,
+    GlobalPair, changed_globals, go_by_name, match_globals, referred, same_variables, unreferred,
 };
-use crate::grouping::{Pair, changes, lines};
+use crate::grouping::{Pair, changes};
 use crate::keys::{Keys, Names};
 use crate::kinship::are_versions_of_one;
 use crate::labels::labels;
 use crate::libraries::{Apart, Libraries, is_closed};
 use crate::places;
 use crate::source::{Text, Which};
-use crate::{
-    Change, ChangeId, ChangeKind, ChangeSet, FunctionMatch, HunkId, Lines, Side, SiteMap, Sources,
-    Subject,
-};
+use crate::variables::variable_changes;
+use crate::{Change, ChangeId, ChangeSet, FunctionMatch, HunkId, Side, SiteMap, Sources};
 
 /// What changed from base to head. With the sources, changes know their hunks.
 pub fn compare(base: &Program, head: &Program, sources: &Sources) -> ChangeSet {
@@ -112,10 +109,9 @@ pub fn compare(base: &Program, head: &Program, sources: &Sources) -> ChangeSet {
         // A constant that is in the code itself by now acts by the change of the code alone.
         let used = is_known(base, global.base, &global.base_sites, &inside[0])
             || is_known(head, global.head, &global.head_sites, &inside[1]);
-        let change = global_change((&base_keys, &head_keys), &text, global);
-        if used || !change.hunk.is_some_and(|hunk| explained.contains(&hunk)) {
-            set.changes.push(change);
-        }
+        let mut own = variable_changes((&base_keys, &head_keys), &text, global);
+        own.retain(|change| used || !change.hunk.is_some_and(|hunk| explained.contains(&hunk)));
+        set.changes.extend(own);
     }
     set.unreferred = [
         unreferred(base, globals.iter().map(|pair| pair.0)),
@@ -259,81 +255,4 @@ fn unmatched(program: &Program, matched: impl Iterator<Item = FunctionId>) -> Ve
         .definitions()
         .filter(|id| free[id.index()])
         .collect()
-}
-
-/// The hunk of a function that is in the contents of one version only: tables of methods stand nowhere themselves.
-fn hunk_of_entries(
-    (base, head): (&Keys<'_>, &Keys<'_>),
-    text: &Text,
-    global: &GlobalChange,
-) -> Option<HunkId> {
-    let left = functions_in(base.program, global.base);
-    let right = functions_in(head.program, global.head);
-    let sides = [
-        (Which::Head, head, &right, base, &left),
-        (Which::Base, base, &left, head, &right),
-    ];
-    sides
-        .into_iter()
-        .find_map(|(which, keys, own, other, others)| {
-            let known: HashSet<u64> = others.iter().map(|&id| other.function(id)).collect();
-            let mut alone = own
-                .iter()
-                .filter(|&&id| !known.contains(&keys.function(id)));
-            alone.find_map(|&id| Some(text.hunks_in(which, keys.program, id).first()?.1))
-        })
-}
-
-fn global_change(keys: (&Keys<'_>, &Keys<'_>), text: &Text, global: GlobalChange) -> Change {
-    let (base, head) = (keys.0.program, keys.1.program);
-    let place = |place: Option<Place>| {
-        place.map(|place| Lines {
-            file: place.file,
-            first: place.line,
-            count: 1,
-        })
-    };
-    let (left, right) = (
-        base.global(global.base).place,
-        head.global(global.head).place,
-    );
-    // Contents may go on for many lines; the hunk that starts after the name
-    // and names the variable's contents is found through the declaration.
-    let hunk = right
-        .and_then(|place| text.hunk_at(Which::Head, place))
-        .or_else(|| left.and_then(|place| text.hunk_at(Which::Base, place)))
-        .or_else(|| right.and_then(|place| text.hunk_after(Which::Head, place)))
-        .or_else(|| left.and_then(|place| text.hunk_after(Which::Base, place)))
-        .or_else(|| hunk_of_entries(keys, text, &global));
-    let found = hunk.map(|hunk| text.hunks[hunk.0 as usize].clone());
-    Change {
-        id: ChangeId(0),
-        kind: ChangeKind::Modified,
-        subject: Subject::Global {
-            base: global.base,
-            head: global.head,
-            name: global.name,
-        },
-        hunk,
-        base: Side {
-            lines: found
-                .as_ref()
-                .map(|hunk| hunk.base)
-                .or(place(left))
-                .or_else(|| lines(base, &global.base_sites)),
-            modified: global.base_sites,
-            ..Side::default()
-        },
-        head: Side {
-            lines: found
-                .as_ref()
-                .map(|hunk| hunk.head)
-                .or(place(right))
-                .or_else(|| lines(head, &global.head_sites)),
-            modified: global.head_sites,
-            ..Side::default()
-        },
-        incoming: Vec::new(),
-        outgoing: Vec::new(),
-    }
 }

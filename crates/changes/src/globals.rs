@@ -294,9 +294,9 @@ pub fn uses(program: &Program, wanted: HashSet<GlobalId>) -> HashMap<GlobalId, V
     found
 }
 
-/// Functions whose address is in what a variable starts with.
-pub fn functions_in(program: &Program, global: GlobalId) -> Vec<FunctionId> {
-    let values: Vec<Value> = match program.global(global).initialiser {
+/// Functions whose address is in what a variable starts with, or in a part of that.
+pub fn functions_in(program: &Program, value: Option<Value>) -> Vec<FunctionId> {
+    let values: Vec<Value> = match value {
         Some(Value::Constant(id)) => parts_of(program, id),
         other => other.into_iter().collect(),
     };
