@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use changeling_program::{FileId, FunctionId, GlobalId, Linkage, Program, Site};
 
 use crate::alignment::align;
-use crate::functions::{Match, match_functions, match_instances};
+use crate::functions::{Distinct, Match, match_functions, match_instances};
 use crate::globals::{
     GlobalPair, changed_globals, go_by_name, match_globals, referred, same_variables, unreferred,
 };
@@ -17,18 +17,78 @@ use crate::libraries::{Apart, Libraries, is_closed};
 use crate::places;
 use crate::source::{Text, Which};
 use crate::variables::variable_changes;
-use crate::{Change, ChangeId, ChangeSet, FunctionMatch, HunkId, Side, SiteMap, Sources};
+use crate::{Change, ChangeId, ChangeSet, FunctionMatch, HunkId, Reason, Side, SiteMap, Sources};
 
 /// What changed from base to head. With the sources, changes know their hunks.
 pub fn compare(base: &Program, head: &Program, sources: &Sources) -> ChangeSet {
     let libraries = Libraries::new(base, head, sources);
-    let (mut matches, renaming) = match_functions(base, head, &libraries);
-    matches.retain(|pair| !is_replaced((base, head), pair, &libraries));
+    let mut distinct = Distinct::new();
+    let mut found = correspondence((base, head), sources, &libraries, &distinct);
+    for _ in 0..REPLACED {
+        let known = distinct.len();
+        distinct.extend(found.distinct());
+        if distinct.len() == known {
+            break;
+        }
+        found = correspondence((base, head), sources, &libraries, &distinct);
+    }
+    changes_between((base, head), sources, &libraries, found)
+}
+
+/// So often functions are matched anew because some of them are two.
+const REPLACED: usize = 4;
+
+/// What goes with what in the two versions.
+struct Correspondence<'p> {
+    matches: Vec<Match>,
+    globals: Vec<GlobalPair>,
+    keys: (Keys<'p>, Keys<'p>),
+    text: Text,
+}
+
+impl Correspondence<'_> {
+    /// Functions that were taken for one with another name, but do something else, and both versions have the text of
+    /// both, at other lines: one is used in place of the other.
+    fn distinct(&self) -> Distinct {
+        let (base, head) = (&self.keys.0, &self.keys.1);
+        let none = Apart::default();
+        let is_guess = |pair: &&Match| matches!(pair.reason, Reason::Renamed | Reason::Similarity);
+        let guesses = self.matches.iter().filter(is_guess);
+        let pairs = guesses.map(|pair| (pair.base, pair.head));
+        let two = pairs.filter(|&(left, right)| {
+            let both = self.text.is_in_both(Which::Base, left, base.program)
+                && self.text.is_in_both(Which::Head, right, head.program);
+            let places = (
+                base.program.function(left).place,
+                head.program.function(right).place,
+            );
+            let (Some(from), Some(to)) = places else {
+                return false;
+            };
+            let to = self.text.canonical(Which::Head, to);
+            let elsewhere = self.text.unchanged(from).is_some_and(|place| place != to);
+            both && elsewhere
+                && !align(base, head, (left, right), &none, &self.text)
+                    .edits
+                    .is_empty()
+        });
+        two.collect()
+    }
+}
+
+fn correspondence<'p>(
+    (base, head): (&'p Program, &'p Program),
+    sources: &Sources,
+    libraries: &Libraries,
+    distinct: &Distinct,
+) -> Correspondence<'p> {
+    let (mut matches, renaming) = match_functions(base, head, libraries, distinct);
+    matches.retain(|pair| !is_replaced((base, head), pair, libraries));
     let places_count = places::are_read(base) || places::are_read(head);
     let mut names = names(base, head, &matches, places_count);
     let mut keys = (Keys::new(base, &names.0), Keys::new(head, &names.1));
     for _ in 0..NESTED {
-        let more = match_instances((&keys.0, &keys.1), &matches, &libraries);
+        let more = match_instances((&keys.0, &keys.1), &matches, libraries);
         if more.is_empty() {
             break;
         }
@@ -47,14 +107,33 @@ pub fn compare(base: &Program, head: &Program, sources: &Sources) -> ChangeSet {
     if !names.0.labels.is_empty() || !names.1.labels.is_empty() {
         keys = (keys.0.renamed(&names.0), keys.1.renamed(&names.1));
     }
-    let (base_keys, head_keys) = keys;
+    Correspondence {
+        matches,
+        globals,
+        keys,
+        text,
+    }
+}
+
+fn changes_between(
+    (base, head): (&Program, &Program),
+    sources: &Sources,
+    libraries: &Libraries,
+    found: Correspondence<'_>,
+) -> ChangeSet {
+    let Correspondence {
+        matches,
+        globals,
+        keys: (base_keys, head_keys),
+        text,
+    } = found;
     let apart = apart(
         (&base_keys, &head_keys),
         &matches,
-        &libraries,
+        libraries,
         (sources, &text),
     );
-    let is_closed = |pair: &Match| is_closed_pair((base, head), pair, &libraries);
+    let is_closed = |pair: &Match| is_closed_pair((base, head), pair, libraries);
     let mut set = ChangeSet {
         format: ChangeSet::FORMAT,
         sites: SiteMap::new(base, head),
