@@ -2,36 +2,93 @@
 
 use std::collections::{HashMap, HashSet};
 
-use changeling_program::{FileId, FunctionId, GlobalId, Linkage, Place, Program, Site};
+use changeling_program::{FileId, FunctionId, GlobalId, Linkage, Program, Site};
 
 use crate::alignment::align;
-use crate::functions::{Match, match_functions, match_instances};
+use crate::functions::{Distinct, Match, match_functions, match_instances};
 use crate::globals::{
-    GlobalChange, GlobalPair, changed_globals, functions_in, go_by_name, match_globals, referred,
-    same_variables, unreferred,
+    GlobalPair, changed_globals, go_by_name, match_globals, referred, same_variables, unreferred,
 };
-use crate::grouping::{Pair, changes, lines};
+use crate::grouping::{Pair, changes};
 use crate::keys::{Keys, Names};
 use crate::kinship::are_versions_of_one;
 use crate::labels::labels;
 use crate::libraries::{Apart, Libraries, is_closed};
 use crate::places;
 use crate::source::{Text, Which};
-use crate::{
-    Change, ChangeId, ChangeKind, ChangeSet, FunctionMatch, HunkId, Lines, Side, SiteMap, Sources,
-    Subject,
-};
+use crate::variables::variable_changes;
+use crate::{Change, ChangeId, ChangeSet, FunctionMatch, HunkId, Reason, Side, SiteMap, Sources};
 
 /// What changed from base to head. With the sources, changes know their hunks.
 pub fn compare(base: &Program, head: &Program, sources: &Sources) -> ChangeSet {
     let libraries = Libraries::new(base, head, sources);
-    let (mut matches, renaming) = match_functions(base, head, &libraries);
-    matches.retain(|pair| !is_replaced((base, head), pair, &libraries));
+    let mut distinct = Distinct::new();
+    let mut found = correspondence((base, head), sources, &libraries, &distinct);
+    for _ in 0..REPLACED {
+        let known = distinct.len();
+        distinct.extend(found.distinct());
+        if distinct.len() == known {
+            break;
+        }
+        found = correspondence((base, head), sources, &libraries, &distinct);
+    }
+    changes_between((base, head), sources, &libraries, found)
+}
+
+/// So often functions are matched anew because some of them are two.
+const REPLACED: usize = 4;
+
+/// What goes with what in the two versions.
+struct Correspondence<'p> {
+    matches: Vec<Match>,
+    globals: Vec<GlobalPair>,
+    keys: (Keys<'p>, Keys<'p>),
+    text: Text,
+}
+
+impl Correspondence<'_> {
+    /// Functions that were taken for one with another name, but do something else, and both versions have the text of
+    /// both, at other lines: one is used in place of the other.
+    fn distinct(&self) -> Distinct {
+        let (base, head) = (&self.keys.0, &self.keys.1);
+        let none = Apart::default();
+        let is_guess = |pair: &&Match| matches!(pair.reason, Reason::Renamed | Reason::Similarity);
+        let guesses = self.matches.iter().filter(is_guess);
+        let pairs = guesses.map(|pair| (pair.base, pair.head));
+        let two = pairs.filter(|&(left, right)| {
+            let both = self.text.is_in_both(Which::Base, left, base.program)
+                && self.text.is_in_both(Which::Head, right, head.program);
+            let places = (
+                base.program.function(left).place,
+                head.program.function(right).place,
+            );
+            let (Some(from), Some(to)) = places else {
+                return false;
+            };
+            let to = self.text.canonical(Which::Head, to);
+            let elsewhere = self.text.unchanged(from).is_some_and(|place| place != to);
+            both && elsewhere
+                && !align(base, head, (left, right), &none, &self.text)
+                    .edits
+                    .is_empty()
+        });
+        two.collect()
+    }
+}
+
+fn correspondence<'p>(
+    (base, head): (&'p Program, &'p Program),
+    sources: &Sources,
+    libraries: &Libraries,
+    distinct: &Distinct,
+) -> Correspondence<'p> {
+    let (mut matches, renaming) = match_functions(base, head, libraries, distinct);
+    matches.retain(|pair| !is_replaced((base, head), pair, libraries));
     let places_count = places::are_read(base) || places::are_read(head);
     let mut names = names(base, head, &matches, places_count);
     let mut keys = (Keys::new(base, &names.0), Keys::new(head, &names.1));
     for _ in 0..NESTED {
-        let more = match_instances((&keys.0, &keys.1), &matches, &libraries);
+        let more = match_instances((&keys.0, &keys.1), &matches, libraries);
         if more.is_empty() {
             break;
         }
@@ -50,14 +107,33 @@ pub fn compare(base: &Program, head: &Program, sources: &Sources) -> ChangeSet {
     if !names.0.labels.is_empty() || !names.1.labels.is_empty() {
         keys = (keys.0.renamed(&names.0), keys.1.renamed(&names.1));
     }
-    let (base_keys, head_keys) = keys;
+    Correspondence {
+        matches,
+        globals,
+        keys,
+        text,
+    }
+}
+
+fn changes_between(
+    (base, head): (&Program, &Program),
+    sources: &Sources,
+    libraries: &Libraries,
+    found: Correspondence<'_>,
+) -> ChangeSet {
+    let Correspondence {
+        matches,
+        globals,
+        keys: (base_keys, head_keys),
+        text,
+    } = found;
     let apart = apart(
         (&base_keys, &head_keys),
         &matches,
-        &libraries,
+        libraries,
         (sources, &text),
     );
-    let is_closed = |pair: &Match| is_closed_pair((base, head), pair, &libraries);
+    let is_closed = |pair: &Match| is_closed_pair((base, head), pair, libraries);
     let mut set = ChangeSet {
         format: ChangeSet::FORMAT,
         sites: SiteMap::new(base, head),
@@ -112,10 +188,9 @@ pub fn compare(base: &Program, head: &Program, sources: &Sources) -> ChangeSet {
         // A constant that is in the code itself by now acts by the change of the code alone.
         let used = is_known(base, global.base, &global.base_sites, &inside[0])
             || is_known(head, global.head, &global.head_sites, &inside[1]);
-        let change = global_change((&base_keys, &head_keys), &text, global);
-        if used || !change.hunk.is_some_and(|hunk| explained.contains(&hunk)) {
-            set.changes.push(change);
-        }
+        let mut own = variable_changes((&base_keys, &head_keys), &text, global);
+        own.retain(|change| used || !change.hunk.is_some_and(|hunk| explained.contains(&hunk)));
+        set.changes.extend(own);
     }
     set.unreferred = [
         unreferred(base, globals.iter().map(|pair| pair.0)),
@@ -259,81 +334,4 @@ fn unmatched(program: &Program, matched: impl Iterator<Item = FunctionId>) -> Ve
         .definitions()
         .filter(|id| free[id.index()])
         .collect()
-}
-
-/// The hunk of a function that is in the contents of one version only: tables of methods stand nowhere themselves.
-fn hunk_of_entries(
-    (base, head): (&Keys<'_>, &Keys<'_>),
-    text: &Text,
-    global: &GlobalChange,
-) -> Option<HunkId> {
-    let left = functions_in(base.program, global.base);
-    let right = functions_in(head.program, global.head);
-    let sides = [
-        (Which::Head, head, &right, base, &left),
-        (Which::Base, base, &left, head, &right),
-    ];
-    sides
-        .into_iter()
-        .find_map(|(which, keys, own, other, others)| {
-            let known: HashSet<u64> = others.iter().map(|&id| other.function(id)).collect();
-            let mut alone = own
-                .iter()
-                .filter(|&&id| !known.contains(&keys.function(id)));
-            alone.find_map(|&id| Some(text.hunks_in(which, keys.program, id).first()?.1))
-        })
-}
-
-fn global_change(keys: (&Keys<'_>, &Keys<'_>), text: &Text, global: GlobalChange) -> Change {
-    let (base, head) = (keys.0.program, keys.1.program);
-    let place = |place: Option<Place>| {
-        place.map(|place| Lines {
-            file: place.file,
-            first: place.line,
-            count: 1,
-        })
-    };
-    let (left, right) = (
-        base.global(global.base).place,
-        head.global(global.head).place,
-    );
-    // Contents may go on for many lines; the hunk that starts after the name
-    // and names the variable's contents is found through the declaration.
-    let hunk = right
-        .and_then(|place| text.hunk_at(Which::Head, place))
-        .or_else(|| left.and_then(|place| text.hunk_at(Which::Base, place)))
-        .or_else(|| right.and_then(|place| text.hunk_after(Which::Head, place)))
-        .or_else(|| left.and_then(|place| text.hunk_after(Which::Base, place)))
-        .or_else(|| hunk_of_entries(keys, text, &global));
-    let found = hunk.map(|hunk| text.hunks[hunk.0 as usize].clone());
-    Change {
-        id: ChangeId(0),
-        kind: ChangeKind::Modified,
-        subject: Subject::Global {
-            base: global.base,
-            head: global.head,
-            name: global.name,
-        },
-        hunk,
-        base: Side {
-            lines: found
-                .as_ref()
-                .map(|hunk| hunk.base)
-                .or(place(left))
-                .or_else(|| lines(base, &global.base_sites)),
-            modified: global.base_sites,
-            ..Side::default()
-        },
-        head: Side {
-            lines: found
-                .as_ref()
-                .map(|hunk| hunk.head)
-                .or(place(right))
-                .or_else(|| lines(head, &global.head_sites)),
-            modified: global.head_sites,
-            ..Side::default()
-        },
-        incoming: Vec::new(),
-        outgoing: Vec::new(),
-    }
 }

@@ -26,11 +26,15 @@ pub struct Match {
     pub reason: Reason,
 }
 
+/// Pairs that are known not to be one function, whatever they look like.
+pub type Distinct = HashSet<(FunctionId, FunctionId)>;
+
 /// Also declared functions are matched, so that calls of them correspond.
 pub fn match_functions(
     base: &Program,
     head: &Program,
     libraries: &Libraries,
+    distinct: &Distinct,
 ) -> (Vec<Match>, Renaming) {
     let programs = [base, head];
     let none = Names::default();
@@ -40,6 +44,8 @@ pub fn match_functions(
         base_free: vec![true; base.functions.len()],
         head_free: vec![true; head.functions.len()],
         matches: Vec::new(),
+        types: distinct_names((programs[0], programs[1]), distinct),
+        distinct,
         base,
         head,
     };
@@ -247,7 +253,25 @@ fn card(keys: &Keys<'_>, id: FunctionId, callers: u64) -> Card {
     }
 }
 
-struct Matcher {
+/// What such functions, and the types that they belong to, are called.
+fn distinct_names(
+    (base, head): (&Program, &Program),
+    distinct: &Distinct,
+) -> HashSet<(String, String)> {
+    let mut names = HashSet::new();
+    for &(left, right) in distinct {
+        let (old, new) = (function_name(base, left), function_name(head, right));
+        let both = idents(&old)
+            .zip(idents(&new))
+            .filter(|(old, new)| old != new);
+        names.extend(both.map(|(old, new)| (old.to_owned(), new.to_owned())));
+    }
+    names
+}
+
+struct Matcher<'a> {
+    distinct: &'a Distinct,
+    types: HashSet<(String, String)>,
     base: Version,
     head: Version,
     base_free: Vec<bool>,
@@ -255,7 +279,7 @@ struct Matcher {
     matches: Vec<Match>,
 }
 
-impl Matcher {
+impl Matcher<'_> {
     /// Pairs the unmatched with equal keys. Where several share a key they are
     /// taken in order, except by similarity, where that would be a guess.
     fn pair_by(&mut self, key: KeyOf, reason: Reason) {
@@ -274,8 +298,14 @@ impl Matcher {
 
     /// Pairs what types that were renamed have in both versions.
     fn find_renamed_types(&mut self, programs: [&Program; 2]) -> Renaming {
-        let free = [&self.base_free, &self.head_free].map(|free| {
-            let free = (0..free.len()).filter(|&n| free[n]);
+        // What is defined elsewhere nobody renamed: one clock of a library is not another.
+        let sides = [
+            (&self.base_free, programs[0]),
+            (&self.head_free, programs[1]),
+        ];
+        let free = sides.map(|(free, program)| {
+            let is_defined = |n: usize| program.function(FunctionId::new(n)).is_defined();
+            let free = (0..free.len()).filter(|&n| free[n] && is_defined(n));
             free.collect::<Vec<usize>>()
         });
         let known = programs.map(symbols);
@@ -296,7 +326,7 @@ impl Matcher {
         let left = alone(programs[0], base, &free[0]);
         let right = alone(programs[1], head, &free[1]);
         let similarity = |l: usize, r: usize| similarity(&base[free[0][l]], &head[free[1][r]]);
-        let renaming = Renaming::find([&left, &right], known.each_ref(), similarity);
+        let renaming = Renaming::find([&left, &right], known.each_ref(), &self.types, similarity);
         if !renaming.is_empty() {
             for &n in &free[0] {
                 let card = &mut self.base.functions[n];
@@ -317,10 +347,24 @@ impl Matcher {
     }
 
     fn pair(&mut self, left: usize, right: usize, reason: Reason) {
+        let (base, head) = (FunctionId::new(left), FunctionId::new(right));
+        if self.distinct.contains(&(base, head)) || self.are_of_two(left, right) {
+            return;
+        }
         self.base_free[left] = false;
         self.head_free[right] = false;
-        let (base, head) = (FunctionId::new(left), FunctionId::new(right));
         self.matches.push(Match { base, head, reason });
+    }
+
+    /// Whether one was made for a type that is not the other's.
+    fn are_of_two(&self, left: usize, right: usize) -> bool {
+        let (left, right) = (&self.base.functions[left], &self.head.functions[right]);
+        let pairs = [(&left.name, &right.name), (&left.instance, &right.instance)];
+        let two = |(left, right): (&String, &String)| {
+            let mut both = idents(left).zip(idents(right));
+            both.any(|(left, right)| self.types.contains(&(left.to_owned(), right.to_owned())))
+        };
+        !self.types.is_empty() && pairs.into_iter().any(two)
     }
 
     fn pair_similar(&mut self) {
@@ -428,7 +472,7 @@ mod tests {
     fn of_several_copies_those_with_the_same_callers_correspond() {
         let (base, head) = (program(&["parse", "print"]), program(&["print"]));
         let libraries = Libraries::new(&base, &head, &Default::default());
-        let (matches, _) = match_functions(&base, &head, &libraries);
+        let (matches, _) = match_functions(&base, &head, &libraries, &Distinct::new());
         let names = |program: &Program, id: FunctionId| program.function(id).symbol.clone();
         let mut pairs: Vec<(String, String)> = matches
             .iter()

@@ -29,7 +29,8 @@ pub type GlobalPair = (GlobalId, GlobalId);
 /// with the same and the same code refers to it. In `keys` functions that correspond must go by one name.
 pub fn match_globals(base: &Keys<'_>, head: &Keys<'_>, renaming: &Renaming) -> Vec<GlobalPair> {
     let mut left = cards(base);
-    for card in &mut left {
+    // What a library has nobody renamed.
+    for card in left.iter_mut().filter(|card| card.defined) {
         card.name = renaming.symbol(&card.name);
     }
     let mut right = cards(head);
@@ -293,9 +294,9 @@ pub fn uses(program: &Program, wanted: HashSet<GlobalId>) -> HashMap<GlobalId, V
     found
 }
 
-/// Functions whose address is in what a variable starts with.
-pub fn functions_in(program: &Program, global: GlobalId) -> Vec<FunctionId> {
-    let values: Vec<Value> = match program.global(global).initialiser {
+/// Functions whose address is in what a variable starts with, or in a part of that.
+pub fn functions_in(program: &Program, value: Option<Value>) -> Vec<FunctionId> {
+    let values: Vec<Value> = match value {
         Some(Value::Constant(id)) => parts_of(program, id),
         other => other.into_iter().collect(),
     };

@@ -36,6 +36,7 @@ mod sequence;
 mod source;
 mod statements;
 mod typenames;
+mod variables;
 mod versions;
 
 pub use change::{

@@ -31,10 +31,12 @@ impl Alone {
 
 impl Renaming {
     /// Pairs of names that make functions of one version those of the other. `similarity` is that of two functions, by their
-    /// places in the lists; `known` are names that functions of the other version have.
+    /// places in the lists; `known` are names that functions of the other version have; `distinct` are names
+    /// of what is there twice.
     pub fn find(
         [base, head]: [&[Alone]; 2],
         known: [&HashSet<&str>; 2],
+        distinct: &HashSet<(String, String)>,
         similarity: impl Fn(usize, usize) -> f64,
     ) -> Renaming {
         let own = [wanted(base, known[1]), wanted(head, known[0])];
@@ -42,6 +44,9 @@ impl Renaming {
             return Renaming::default();
         }
         let [left, right] = [forms(base, &own[0]), forms(head, &own[1])];
+        let two = distinct.iter();
+        let two = two.map(|(old, new)| (old.as_str(), new.as_str()));
+        let two: HashSet<(&str, &str)> = two.collect();
         let mut votes: BTreeMap<(&str, &str), f64> = BTreeMap::new();
         for (form, left) in &left {
             let Some(right) = right.get(form) else {
@@ -60,7 +65,7 @@ impl Renaming {
                     let weight = 1.0 + similarity;
                     let pairs: BTreeSet<(&str, &str)> =
                         old.iter().copied().zip(new.iter().copied()).collect();
-                    for pair in pairs {
+                    for pair in pairs.into_iter().filter(|pair| !two.contains(pair)) {
                         *votes.entry(pair).or_default() += weight;
                     }
                 }
@@ -365,7 +370,9 @@ mod tests {
             let names = all.iter().flat_map(|own| idents(&own.name));
             names.collect::<HashSet<&str>>()
         });
-        let found = Renaming::find([base, head], known.each_ref(), |_, _| similarity);
+        let found = Renaming::find([base, head], known.each_ref(), &HashSet::new(), |_, _| {
+            similarity
+        });
         found.0.into_iter().collect()
     }
 

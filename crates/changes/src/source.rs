@@ -8,7 +8,7 @@ use changeling_program::{DebugValue, FileId, FunctionId, Place, Program, Site};
 
 use crate::declarations::{COMMON, Names, words};
 use crate::records::Record;
-use crate::statements::{STATEMENT, assigns, ends_statement};
+use crate::statements::{STATEMENT, assigns, declaration_length, ends_statement};
 use crate::versions::Version;
 use crate::{Hunk, HunkId, Lines};
 
@@ -105,24 +105,27 @@ impl Text {
         own.map(|&(_, id)| id).collect()
     }
 
-    /// The first hunk behind a declaration whose contents go on for several
-    /// lines: up to the line that ends them.
-    pub fn hunk_after(&self, which: Which, place: Place) -> Option<HunkId> {
+    /// The lines of a declaration, with all that its variable starts with.
+    pub fn declaration(&self, which: Which, place: Place) -> Lines {
         let place = self.canonical(which, place);
-        let version = self.version(which);
-        let text = version.code.get(&place.file)?;
-        let from = place.line.checked_sub(1)? as usize;
-        let length = text
-            .get(from..)?
-            .iter()
-            .position(|line| line.contains(';'))?;
-        let last = place.line + length as u32;
-        let hunks = version.hunks.get(&place.file)?;
-        let within = |lines: &Lines| lines.first <= last && lines.last() >= place.line;
-        hunks
-            .iter()
-            .find(|(lines, _)| within(lines))
-            .map(|&(_, id)| id)
+        let text = self.version(which).code.get(&place.file);
+        let from = place.line.saturating_sub(1) as usize;
+        let behind = text.and_then(|text| text.get(from..)).unwrap_or_default();
+        Lines {
+            file: place.file,
+            first: place.line,
+            count: declaration_length(behind) as u32,
+        }
+    }
+
+    /// Hunks that touch the lines.
+    pub fn hunks_within(&self, which: Which, own: Lines) -> Vec<HunkId> {
+        let hunks = self.version(which).hunks.get(&own.file);
+        let touching = hunks.into_iter().flatten().filter(|(lines, _)| {
+            let inside = own.first < lines.first && lines.first <= own.last();
+            lines.meets(own) || lines.count == 0 && inside
+        });
+        touching.map(|&(_, id)| id).collect()
     }
 
     /// A changed macro or other declaration that the line mentions; of macros all that have a say.

@@ -21,6 +21,37 @@ pub fn ends_statement(line: &str) -> bool {
     false
 }
 
+/// How many of the lines a declaration has that begins with them: up to the semicolon that is in no parentheses or
+/// braces, as that of an array's type in Rust is.
+pub fn declaration_length(lines: &[String]) -> usize {
+    let mut depth = 0;
+    let mut inside = false;
+    for (at, line) in lines.iter().enumerate() {
+        let mut rest = line.chars();
+        while let Some(c) = rest.next() {
+            match c {
+                '\\' if inside => drop(rest.next()),
+                '"' => inside = !inside,
+                _ if inside => {}
+                '\'' => {
+                    // Of a letter, not of a lifetime.
+                    let literal = rest.as_str();
+                    let escaped = literal.starts_with('\\');
+                    let behind = literal.char_indices().skip(1 + usize::from(escaped));
+                    if let Some((end, _)) = behind.take(1).find(|(_, c)| *c == '\'') {
+                        rest = literal[end + 1..].chars();
+                    }
+                }
+                '(' | '[' | '{' => depth += 1,
+                ')' | ']' | '}' => depth -= 1,
+                ';' if depth <= 0 => return at + 1,
+                _ => {}
+            }
+        }
+    }
+    lines.len().min(1)
+}
+
 /// Stands for a variable that holds what a function returns.
 pub const RETURN: &str = "return";
 
@@ -43,4 +74,29 @@ pub fn assigns(line: &str, name: &str) -> bool {
         // A type stands between the name and the value in Rust.
         whole && (equals || steps || (behind.starts_with(':') && behind.contains('=')))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declarations_end_with_their_semicolon() {
+        let length = |text: &str| {
+            let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            declaration_length(&lines)
+        };
+        assert_eq!(length("int a = 1;\nint b;\n"), 1);
+        assert_eq!(
+            length("char *t[] = {\n  \";\",\n  \"\\\"};\",\n};\nint b;"),
+            4
+        );
+        assert_eq!(length("char t[] = { ';', '\\'', '{' }\n;\nint b;"), 2);
+        assert_eq!(
+            length("static T: [&'static str; 2] = [\n  \"a\",\n];\nint b;"),
+            3
+        );
+        assert_eq!(length("TABLE(a)\nTABLE(b)\n"), 1);
+        assert_eq!(length(""), 0);
+    }
 }

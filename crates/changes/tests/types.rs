@@ -98,6 +98,52 @@ fn names_that_a_program_shows_count() {
     }
 }
 
+/// Functions and types of a library have their names there: other ones are others, though what the program makes of them
+/// looks the same.
+#[test]
+fn another_type_of_a_library_is_a_change() {
+    let clock = "\
+#include <chrono>
+using std::chrono::steady_clock;
+static int parts(steady_clock::time_point at) { return (int)at.time_since_epoch().count() & 1; }
+int main() {
+  return parts(steady_clock::now());
+}
+";
+    let caught = "\
+#include <stdexcept>
+#include <string>
+static int code(const std::out_of_range &) { return 10; }
+int main(int, char **argv) {
+  try { return std::stoi(argv[1]); }
+  catch (const std::out_of_range &error) { return code(error); }
+  catch (...) { return 11; }
+}
+";
+    let bases = "\
+#include <stdexcept>
+struct Failure : std::runtime_error { using std::runtime_error::runtime_error; };
+int main(int argc, char **) {
+  if (argc > 1) throw Failure(\"x\");
+  return 0;
+}
+";
+    let pairs = [
+        (clock, "steady_clock", "system_clock", 5),
+        (caught, "out_of_range", "invalid_argument", 6),
+        (bases, "runtime_error", "logic_error", 2),
+    ];
+    for (base, old, new, line) in pairs {
+        let pair = pair(base, &base.replace(old, new));
+        let mut changes = pair.set.changes.iter();
+        assert!(
+            changes.any(|change| pair.head_lines(change).0 == line),
+            "{old}: {:#?}",
+            pair.set.changes
+        );
+    }
+}
+
 #[test]
 fn types_of_rust_may_be_renamed() {
     let text = "\
