@@ -576,3 +576,6 @@ impl Guide for Guided {
         changes
     }
 }
+
+#[cfg(test)]
+mod tests;
