@@ -28,11 +28,15 @@ pub fn enclosing(graph: &Graph, root: Node, exits: &[Node], nodes: &[Node]) -> O
             .iter()
             .copied()
             .reduce(|a, b| dominators.nearest_common(a, b))?;
+        // Who comes in by the entry goes out by the exit.
+        if let Err(at) = set.binary_search(&entry) {
+            set.insert(at, entry);
+        }
         let last = set
             .iter()
             .copied()
             .reduce(|a, b| post.nearest_common(a, b))?;
-        let inside = last == entry || set.binary_search(&last).is_ok();
+        let inside = set.binary_search(&last).is_ok();
         let exit = if inside {
             post.immediate(last).unwrap_or(post.root())
         } else {
