@@ -6,6 +6,7 @@ mod endings;
 mod groups;
 mod guides;
 mod keeping;
+mod oracles;
 mod outside;
 mod printing;
 mod pruning;
