@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use changeling_program::{FunctionId, Program, Site};
+use changeling_program::{FunctionId, Operation, Program, Site};
 
 use crate::control::{Control, ControlSearch};
 use crate::flow::SegmentId;
@@ -107,14 +107,18 @@ impl<'g> Search<'g> {
         for decision in search.take(node) {
             let from = flow.segment(decision.from);
             let last = self.graphs.flow.segment(from).last;
-            if self.program.instruction(last).is_terminator() {
+            let instruction = self.program.instruction(last);
+            if instruction.call().is_none() {
                 let known = &mut self.decisions[from.0 as usize];
                 *known = Some(known.map_or(distance + 1, |known| known.min(distance + 1)));
                 self.reach(from, distance + 1);
-            } else {
-                // A call that may not come back: what decides is inside it.
-                self.reach(from, distance);
-                self.returns(last, distance);
+                continue;
+            }
+            // A call that may not come back, or by throwing: what decides is inside it.
+            self.reach(from, distance);
+            match instruction.is_terminator() && decision.side > 0 {
+                false => self.returns(last, distance),
+                true => self.throws(last, distance),
             }
         }
         if control.is_unconditional(node) {
@@ -129,6 +133,27 @@ impl<'g> Search<'g> {
             let flow = self.graphs.flow.function(callee);
             for &node in &flow.returns {
                 self.reach(flow.segment(node), distance);
+            }
+        }
+    }
+
+    /// The ways on which the called functions throw.
+    fn throws(&mut self, call: Site, distance: u32) {
+        let (program, graphs) = (self.program, self.graphs);
+        let callees: Vec<FunctionId> = graphs.calls.callees(call).collect();
+        for callee in callees {
+            let flow = graphs.flow.function(callee);
+            for &node in &flow.exits {
+                let segment = flow.segment(node);
+                let last = graphs.flow.segment(segment).last;
+                let throws = match &program.instruction(last).operation {
+                    Operation::Resume => true,
+                    Operation::Call(_) => graphs.calls.call_exits(program, last).throws,
+                    _ => false,
+                };
+                if throws {
+                    self.reach(segment, distance);
+                }
             }
         }
     }

@@ -28,34 +28,43 @@ pub fn enclosing(graph: &Graph, root: Node, exits: &[Node], nodes: &[Node]) -> O
             .iter()
             .copied()
             .reduce(|a, b| dominators.nearest_common(a, b))?;
+        // Who comes in by the entry goes out by the exit.
+        if let Err(at) = set.binary_search(&entry) {
+            set.insert(at, entry);
+        }
         let last = set
             .iter()
             .copied()
             .reduce(|a, b| post.nearest_common(a, b))?;
-        let inside = last == entry || set.binary_search(&last).is_ok();
+        let inside = set.binary_search(&last).is_ok();
         let exit = if inside {
             post.immediate(last).unwrap_or(post.root())
         } else {
             last
         };
         let mut region = between(&extended, entry, exit);
-        // Whatever leads into the region other than at its entry belongs to it.
-        let others = region.iter().filter(|&&node| node != entry);
-        let before = others.flat_map(|&node| graph.predecessors(node));
-        let mut missing: Vec<Node> = before
-            .copied()
-            .filter(|&node| dominators.is_reachable(node) && region.binary_search(&node).is_err())
-            .collect();
-        if missing.is_empty() && region.iter().all(|&node| dominators.dominates(entry, node)) {
-            region.retain(|&node| node.index() < graph.len());
-            return Some(Region {
-                entry,
-                exit,
-                nodes: region,
-            });
+        let is_below = |node: &Node| dominators.dominates(entry, *node);
+        if region.iter().all(is_below) {
+            // Whatever leads into the region other than at its entry belongs to it.
+            let others = region.iter().filter(|&&node| node != entry);
+            let before = others.flat_map(|&node| graph.predecessors(node));
+            let missing: Vec<Node> = before
+                .copied()
+                .filter(|node| {
+                    dominators.is_reachable(*node) && region.binary_search(node).is_err()
+                })
+                .collect();
+            if missing.is_empty() {
+                region.retain(|&node| node.index() < graph.len());
+                return Some(Region {
+                    entry,
+                    exit,
+                    nodes: region,
+                });
+            }
+            region.extend(missing);
         }
         set = region;
-        set.append(&mut missing);
         set.retain(|&node| node.index() < graph.len());
         set.sort_unstable();
         set.dedup();
@@ -171,6 +180,58 @@ mod tests {
             enclosing(&graph, Node(0), &[Node(1), Node(3)], &nodes(&[1, 2])).expect("a region");
         assert_eq!((region.entry, region.exit), (Node(0), Node(4)));
         assert_eq!(region.nodes, nodes(&[0, 1, 2, 3]));
+    }
+
+    /// By the definition: of all regions with one way in and one way out around the nodes, no other has fewer.
+    #[test]
+    fn the_smallest_region_on_random_graphs() {
+        let mut state = 3u64;
+        let mut random = move |bound: usize| {
+            state = state
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            (state >> 33) as usize % bound
+        };
+        let mut partial = 0;
+        for round in 0..400 {
+            let count = 4 + round % 7;
+            let mut edges = Vec::new();
+            for from in 0..count - 1 {
+                edges.push((Node::new(from), Node::new(from + 1)));
+                if random(2) == 0 {
+                    edges.push((Node::new(from), Node::new(random(count))));
+                }
+            }
+            let graph = Graph::new(count, &edges);
+            let exits = [Node::new(count - 1)];
+            let wanted = [Node::new(random(count)), Node::new(random(count))];
+            let found = enclosing(&graph, Node(0), &exits, &wanted).expect("all can be reached");
+            let (_, extended) = Dominators::post(&graph, Node(0), &exits);
+            let end = Node::new(count);
+            let is_one = &|entry: Node, exit: Node| -> Option<Vec<Node>> {
+                let region = between(&extended, entry, exit);
+                let mut others = region.iter().filter(|&&node| node != entry);
+                let closed = others.all(|&node| {
+                    let mut before = extended.predecessors(node).iter();
+                    before.all(|before| region.contains(before))
+                });
+                // The graph itself is entered at its root.
+                let entered = entry == Node(0) || !region.contains(&Node(0));
+                let whole = wanted.iter().all(|node| region.contains(node));
+                let left = entry != exit && !region.contains(&end);
+                (entered && left && closed && whole).then_some(region)
+            };
+            let all = graph.nodes().flat_map(|entry| {
+                let exits = graph.nodes().chain([end]);
+                exits.filter_map(move |exit| is_one(entry, exit))
+            });
+            let least = all.map(|region| region.len()).min();
+            let own = is_one(found.entry, found.exit);
+            assert_eq!(own.as_ref(), Some(&found.nodes), "{wanted:?} in {edges:?}");
+            assert_eq!(Some(found.nodes.len()), least, "{wanted:?} in {edges:?}");
+            partial += u32::from(found.nodes.len() < count);
+        }
+        assert!(partial > 100, "{partial}");
     }
 
     /// The change-sequence graph of the running example: 0 is the root, 14 the

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use changeling_analysis::pdg::Pdg;
+use changeling_analysis::pdg::{Pdg, side_label};
 use changeling_analysis::{Distances, Graphs, Memory, Slicer};
 use changeling_program::{
     BinaryOp, Builder, FunctionBuilder, GlobalId, Predicate, Program, Site, Value,
@@ -38,6 +38,29 @@ impl Example {
             entry.collect(),
             lines.data.into_iter().collect(),
         )
+    }
+
+    /// The flow of `main`, where each node has one line: (line, next line, side). 0 for what has none.
+    fn flow(&self) -> Vec<(u32, u32, String)> {
+        let graphs = Graphs::new(&self.program);
+        let main = self.program.function_named("main").expect("main");
+        let flow = graphs.flow.function(main);
+        let segment = |node| graphs.flow.segment(flow.segment(node));
+        let line = |node| {
+            let lines = self.lines_of(segment(node).sites().collect());
+            assert!(lines.len() < 2, "{lines:?}");
+            lines.first().copied().unwrap_or(0)
+        };
+        let mut edges = Vec::new();
+        for node in flow.graph.nodes() {
+            for (side, &next) in (0..).zip(flow.graph.successors(node)) {
+                let label = side_label(&self.program, segment(node).last, side);
+                edges.push((line(node), line(next), label));
+            }
+        }
+        assert_eq!(flow.exits.iter().map(|&node| line(node)).max(), Some(0));
+        edges.sort();
+        edges
     }
 
     fn sites_at(&self, line: u32) -> Vec<Site> {
@@ -134,7 +157,20 @@ fn program_e() -> Example {
 
 #[test]
 fn graphs_of_program_e() {
-    let (control, entry, dataflow) = program_e().lines();
+    let example = program_e();
+    // 0 is the exit. Where it begins is where 1 is.
+    let expected = [
+        (1, 2, "T"),
+        (1, 4, "F"),
+        (2, 6, ""),
+        (4, 6, ""),
+        (6, 7, "T"),
+        (6, 9, "F"),
+        (7, 0, ""),
+        (9, 0, ""),
+    ];
+    assert_eq!(example.flow(), owned(&expected));
+    let (control, entry, dataflow) = example.lines();
     assert_eq!(
         control,
         owned(&[(1, 2, "T"), (1, 4, "F"), (6, 7, "T"), (6, 9, "F")])
@@ -218,18 +254,33 @@ fn slices_of_prog() {
     assert_eq!(example.forward(7), [7]);
     assert_eq!(example.forward(8), [8]);
     assert_eq!(prog(false).forward(4), [4, 6, 7]);
-    let (_, _, dataflow) = example.lines();
-    let into_8: Vec<_> = dataflow
-        .iter()
-        .filter(|(_, to, name)| *to == 8 && name == "a")
-        .collect();
-    let from: Vec<_> = into_8.iter().map(|(from, ..)| *from).collect();
-    assert_eq!(
-        from,
-        [None, Some(4), Some(5)],
-        "the entry's a only if the loop never runs"
-    );
-    assert!(dataflow.contains(&(Some(6), 6, "r".into())));
+    let (control, entry, dataflow) = example.lines();
+    let expected = [
+        (2, 2, "T"),
+        (2, 3, "T"),
+        (2, 6, "T"),
+        (3, 4, "T"),
+        (3, 5, "F"),
+    ];
+    assert_eq!(control, owned(&expected));
+    assert_eq!(entry, [1, 2, 7, 8]);
+    // What 8 has from the entry it has only if the loop never runs.
+    let expected = [
+        (0, 1, "n"),
+        (0, 3, "m"),
+        (0, 8, "a"),
+        (1, 6, "r"),
+        (1, 7, "r"),
+        (2, 2, "i"),
+        (2, 3, "i"),
+        (4, 6, "a"),
+        (4, 8, "a"),
+        (5, 6, "a"),
+        (5, 8, "a"),
+        (6, 6, "r"),
+        (6, 7, "r"),
+    ];
+    assert_eq!(dataflow, data(&expected));
     assert_eq!(example.backward(8), [2, 3, 4, 5, 8]);
     assert_eq!(example.backward(7), [1, 2, 3, 4, 5, 6, 7]);
 }
@@ -282,49 +333,78 @@ fn control_dependences_of_a_nested_condition() {
     assert_eq!(entry, [3, 4, 5]);
 }
 
-/// The program of the reaching search: distances to line 8.
-#[test]
-fn distances_to_a_line() {
+/// The program of the reaching search, in its newer version. The branches with their lines.
+fn reaching() -> (Example, Vec<(u32, Site)>) {
     let mut b = Builder::new();
-    let output = b.declare("output", 1);
-    let main = b.declare("main", 1);
-    let [y, o] = ["y", "o"].map(|name| b.global(name, 4, None));
+    let (input, output) = (b.declare("input", 0), b.declare("output", 1));
+    let main = b.declare("main", 0);
+    let [x, y, o] = ["x", "y", "o"].map(|name| b.global(name, 4, None));
     let mut f = b.define(main, 8);
     let mut branches = Vec::new();
-    let mut compare = |f: &mut FunctionBuilder<'_>, line, bound, then, otherwise| {
-        f.line(line);
-        let (x, bound) = (f.argument(0), f.int(bound));
-        let condition = f.compare(Predicate::Sgt, x, bound);
+    let mut decide = |f: &mut FunctionBuilder<'_>, value, bound, then, otherwise| {
+        let bound = f.int(bound);
+        let condition = f.compare(Predicate::Sgt, value, bound);
         f.branch(condition, f.block(then), f.block(otherwise));
-        branches.push((line, Site(condition.site().expect("a site").0 + 1)));
+        branches.push(Site(condition.site().expect("a site").0 + 1));
     };
-    let assign = |f: &mut FunctionBuilder<'_>, line, number, variable| {
-        f.line(line);
-        let number = f.int(number);
-        store(f, number, variable);
-    };
-    f.start(0);
-    compare(&mut f, 7, 0, 1, 4);
-    f.start(1);
-    assign(&mut f, 8, 2, y);
-    compare(&mut f, 9, 5, 2, 3);
-    for (block, line) in [(2, 10), (3, 12), (4, 14)] {
-        f.start(block);
-        assign(&mut f, line, 1, o);
+    f.start(0).line(5);
+    let value = f.call(input, &[]);
+    store(&mut f, value, x);
+    f.line(7);
+    let value = load(&mut f, x);
+    decide(&mut f, value, 0, 1, 4);
+    f.start(1).line(8);
+    let two = f.int(2);
+    store(&mut f, two, y);
+    f.line(9);
+    let (left, right) = (load(&mut f, x), load(&mut f, y));
+    let difference = f.binary(BinaryOp::Sub, left, right);
+    decide(&mut f, difference, 0, 2, 3);
+    for (block, line, number) in [(2, 10, None), (3, 12, Some(0)), (4, 14, Some(-1))] {
+        f.start(block).line(line);
+        let value = match number {
+            Some(number) => f.int(number),
+            None => load(&mut f, y),
+        };
+        store(&mut f, value, o);
         f.jump(f.block(5));
     }
-    f.start(5);
-    compare(&mut f, 16, 20, 6, 7);
-    f.start(6);
-    assign(&mut f, 17, 10, o);
+    f.start(5).line(16);
+    let value = load(&mut f, x);
+    decide(&mut f, value, 20, 6, 7);
+    f.start(6).line(17);
+    let ten = f.int(10);
+    store(&mut f, ten, o);
     f.jump(f.block(7));
     f.start(7).line(19);
     let value = load(&mut f, o);
     f.call(output, &[value]);
+    f.line(0);
     f.ret(None);
     let example = Example {
         program: b.finish(),
     };
+    (example, [7, 9, 16].into_iter().zip(branches).collect())
+}
+
+#[test]
+fn control_dependences_of_the_reaching_search() {
+    let (control, entry, _) = reaching().0.lines();
+    let expected = [
+        (7, 8, "T"),
+        (7, 9, "T"),
+        (7, 14, "F"),
+        (9, 10, "T"),
+        (9, 12, "F"),
+        (16, 17, "T"),
+    ];
+    assert_eq!(control, owned(&expected));
+    assert_eq!(entry, [5, 7, 16, 19]);
+}
+
+#[test]
+fn distances_to_a_line() {
+    let (example, branches) = reaching();
     let graphs = Graphs::new(&example.program);
     let targets = example.sites_at(8);
     let distances = Distances::new(&example.program, &graphs, &targets);

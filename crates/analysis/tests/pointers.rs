@@ -1,7 +1,7 @@
-//! What pointers point to, whom calls call, and how calls fail to come back.
+//! What pointers point to, and whom calls call.
 
 use changeling_analysis::{Distances, Graphs, Memory, Origin};
-use changeling_program::{BinaryOp, Builder, Constant, Predicate, Site, Value};
+use changeling_program::{BinaryOp, Builder, Constant, Operation, Predicate, Site, Value};
 
 #[test]
 fn fields_are_kept_apart_and_elements_are_not() {
@@ -95,6 +95,65 @@ fn calls_through_tables_and_callbacks() {
     assert!(graphs.calls.unresolved.is_empty());
 }
 
+/// A call goes where its pointer can point to, if the functions there take what it passes; if nobody knows where that is,
+/// to all functions of its type whose address is taken.
+#[test]
+fn calls_go_where_their_pointer_and_their_type_let_them() {
+    let mut b = Builder::new();
+    let int = b.integer_type(32);
+    let pointer = b.pointer_type();
+    let own = [("one", 1), ("two", 2), ("other", 1), ("untaken", 1)];
+    let [one, two, other, untaken] = own.map(|(name, parameters)| b.declare(name, parameters));
+    let main = b.declare("main", 1);
+    let names = ["first", "second", "third"];
+    let mut functions = names.into_iter().zip([one, two, other]);
+    let [first, second, _] = std::array::from_fn(|_| {
+        let (name, function) = functions.next().expect("three");
+        b.global(name, 8, Some(Value::Function(function)))
+    });
+    let unknown = b.global("unknown", 8, None);
+    let shape = changeling_program::Shape::Function {
+        result: int,
+        parameters: vec![int],
+        variadic: false,
+    };
+    let signature = b.ty(shape, None);
+    for id in [one, two, other, untaken] {
+        let mut f = b.define(id, 1);
+        f.start(0);
+        let zero = f.int(0);
+        f.ret(Some(zero));
+    }
+    let mut f = b.define(main, 4);
+    f.start(0);
+    let (n, zero) = (f.argument(0), f.int(0));
+    let some = f.compare(Predicate::Slt, n, zero);
+    f.branch(some, f.block(1), f.block(2));
+    let (mut loaded, mut incoming) = (Vec::new(), Vec::new());
+    for (block, variable) in [(1, first), (2, second)] {
+        f.start(block);
+        loaded.push(f.load_pointer(Value::Global(variable)));
+        incoming.push(f.block(block));
+        f.jump(f.block(3));
+    }
+    f.start(3);
+    let known = f.load_pointer(Value::Global(first));
+    let either = f.emit(Operation::Phi { incoming }, pointer, loaded);
+    let nowhere = f.load_pointer(Value::Global(unknown));
+    let calls = [known, either, nowhere].map(|target| {
+        let call = f.call_pointer(target, signature, &[n]);
+        call.site().expect("a call")
+    });
+    f.ret(None);
+    let program = b.finish();
+    let graphs = Graphs::new(&program);
+    let callees = calls.map(|call| graphs.calls.callees(call).collect::<Vec<_>>());
+    assert_eq!(callees, [vec![one], vec![one], vec![one, other]]);
+    assert!(graphs.calls.unresolved.is_empty());
+    assert_eq!(graphs.calls.callers(other).collect::<Vec<_>>(), [calls[2]]);
+    assert_eq!(graphs.calls.callers(two).count(), 0);
+}
+
 #[test]
 fn what_a_callee_writes_is_seen_behind_the_call() {
     let mut b = Builder::new();
@@ -131,44 +190,6 @@ fn what_a_callee_writes_is_seen_behind_the_call() {
     assert_eq!(sources(load).calls, [call]);
     assert!(sources(untouched).calls.is_empty());
     assert_eq!(sources(untouched).definitions.len(), 1);
-}
-
-/// `check(x)` ends the program if x is negative; the target behind the call in
-/// `main` depends on the condition inside `check`.
-#[test]
-fn code_behind_a_call_depends_on_its_coming_back() {
-    let mut b = Builder::new();
-    let exit = b.declare("exit", 1);
-    b.no_return(exit);
-    let check = b.declare("check", 1);
-    let main = b.declare("main", 1);
-    let mut f = b.define(check, 3);
-    f.start(0);
-    let (x, zero) = (f.argument(0), f.int(0));
-    let negative = f.compare(Predicate::Slt, x, zero);
-    f.branch(negative, f.block(1), f.block(2));
-    let decision = Site(negative.site().expect("a site").0 + 1);
-    f.start(1);
-    f.call(exit, &[x]);
-    f.unreachable();
-    f.start(2);
-    f.ret(Some(zero));
-    let mut f = b.define(main, 1);
-    f.start(0);
-    let x = f.argument(0);
-    f.call(check, &[x]);
-    let sum = f.binary(BinaryOp::Add, x, x);
-    f.ret(Some(sum));
-    let program = b.finish();
-    let graphs = Graphs::new(&program);
-    assert!(graphs.calls.exits(check).halts && graphs.calls.exits(main).halts);
-    let target = sum.site().expect("a site");
-    let distances = Distances::new(&program, &graphs, &[target]);
-    assert_eq!(distances.of_branch(&graphs, decision), Some(1));
-    // The side that ends the program cannot reach the target.
-    let reach = changeling_analysis::Reach::new(&program, &graphs, &[target]);
-    assert!(!reach.can_follow_inside(&program, &graphs, decision, 0));
-    assert!(reach.can_follow_return(&graphs, Site(target.0 - 1)));
 }
 
 #[test]

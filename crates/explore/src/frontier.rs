@@ -434,3 +434,20 @@ impl Random {
         (self.draw() % end.max(1) as u64) as usize
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ties_are_broken_by_the_order_of_arrival() {
+        let mut frontier = Frontier::new(0);
+        let task = |wish| Task::Approach { wish };
+        for (rank, wish) in [(4, 0), (2, 1), (4, 2), (2, 3), (2, 4), (4, 5)] {
+            frontier.push(Bucket::Reach, rank, 0, task(wish));
+        }
+        let popped = std::iter::from_fn(|| frontier.pop(|_, _| 0));
+        let expected = [1, 3, 4, 0, 2, 5].map(|wish| (Bucket::Reach, task(wish)));
+        assert_eq!(popped.collect::<Vec<_>>(), expected);
+    }
+}

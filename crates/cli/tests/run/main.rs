@@ -7,6 +7,7 @@ mod golden;
 mod groups;
 mod guides;
 mod keeping;
+mod oracles;
 mod outside;
 mod printing;
 mod pruning;

@@ -329,3 +329,6 @@ pub fn switch_sides(facts: &Facts<'_>) -> HashMap<(u32, u64), u32> {
     }
     sides
 }
+
+#[cfg(test)]
+mod tests;

@@ -583,3 +583,6 @@ impl Guide for Guided {
         changes.copied().collect()
     }
 }
+
+#[cfg(test)]
+mod tests;

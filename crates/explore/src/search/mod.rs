@@ -363,8 +363,12 @@ impl Inner<'_> {
         }
     }
 
-    /// Whether nothing else is left to do, and nothing was found, be it doubtful.
+    /// Whether nothing else is left to do, and nothing was found, be it doubtful. Where something was lost, random inputs
+    /// are another search, and one of flips only goes without it.
     fn wants_probes(&self) -> bool {
+        if self.state.guide.only_flips() && !self.state.gaps.is_empty() {
+            return false;
+        }
         let findings = &self.state.findings;
         let doubts = [
             findings.suspected.len(),

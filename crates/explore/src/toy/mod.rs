@@ -29,6 +29,13 @@ pub struct PairQuestion {
     comparison: Comparison,
 }
 
+/// The path that an input takes.
+pub fn path_of(arena: &mut Arena, side: Side, program: &Program, input: &Input) -> Path {
+    let mut machine = Machine::new(input);
+    let end = program(&mut machine);
+    path::read(arena, side, &machine.traced(end), &SiteTable::default()).unwrap()
+}
+
 /// Of the two paths that one input takes.
 pub fn pair_of(base: &Program, head: &Program, input: &Input) -> PairQuestion {
     pair_across(base, input, head, input)
@@ -37,19 +44,8 @@ pub fn pair_of(base: &Program, head: &Program, input: &Input) -> PairQuestion {
 /// Of paths that belong to different inputs.
 pub fn pair_across(base: &Program, b: &Input, head: &Program, h: &Input) -> PairQuestion {
     let mut arena = Arena::new();
-    let mut read = |side, program: &Program, input: &Input| -> Path {
-        let mut machine = Machine::new(input);
-        let end = program(&mut machine);
-        path::read(
-            &mut arena,
-            side,
-            &machine.traced(end),
-            &SiteTable::default(),
-        )
-        .unwrap()
-    };
-    let base = read(Side::Base, base, b);
-    let head = read(Side::Head, head, h);
+    let base = path_of(&mut arena, Side::Base, base, b);
+    let head = path_of(&mut arena, Side::Head, head, h);
     let normaliser = Normaliser::standard();
     let comparison = output::compare(&mut arena, &normaliser, &base.output, &head.output).unwrap();
     let tests = base.tests.iter().chain(&head.tests);

@@ -7,7 +7,9 @@ use crate::budget::{Budget, Stopped};
 use crate::difference::Kind;
 use crate::outcome::{Outcome, Verdict};
 use crate::runner::Side;
+use crate::sameness::{Comparison, Sameness};
 use crate::search::Settings;
+use changeling_solver::Arena;
 use changeling_trace::Op;
 use changeling_trace::sites::SiteTable;
 use std::sync::Arc;
@@ -417,7 +419,7 @@ fn a_rewritten_program_is_equivalent_up_to_the_bound() {
     assert_eq!(outcome.bound[0].capacity, 1);
 }
 
-/// T-1, one byte per character.
+/// T-1, one byte per character. The trace has the state behind what is new.
 fn testme(new: bool) -> Program {
     program(move |m| {
         let length = m.length();
@@ -443,10 +445,14 @@ fn testme(new: bool) -> Program {
                 state = 3;
             } else if state == 3 && is(m, 8, b'*') {
                 state = 4;
+                m.mark(ENTERED);
                 let fifteen = m.against(Op::Eq, length, 15);
                 if new && m.branch(10, fifteen) {
                     state += 1;
                 }
+                let left = m.constant(32, state);
+                m.probe(0, false, left);
+                m.mark(PASSED);
             }
             if is(m, 12, b' ') {
                 m.print(&state.to_string());
@@ -474,6 +480,38 @@ fn testme(new: bool) -> Program {
         m.print("-1");
         Ok(())
     })
+}
+
+/// T-7: occurrence by occurrence, what is left behind in base and in head.
+#[test]
+fn testme_is_infected_with_fifteen_bytes_only() {
+    let (base, head) = (testme(false), testme(true));
+    let left_behind = |input: &[u8]| {
+        let mut arena = Arena::new();
+        let input = stdin(20, input);
+        let base = path_of(&mut arena, Side::Base, &base, &input);
+        let head = path_of(&mut arena, Side::Head, &head, &input);
+        let probes = base.probes.iter().zip(&head.probes);
+        let states: Vec<(u64, u64)> = probes.map(|(b, h)| (b.concrete, h.concrete)).collect();
+        assert_eq!(states.len(), base.probes.len().max(head.probes.len()));
+        let compared = Comparison::new([&base, &head], true).finish(&mut arena);
+        let compared = compared.unwrap();
+        let infected = compared.open.iter().any(|(_, differs)| *differs);
+        (states, compared.sameness, infected)
+    };
+    assert_eq!(left_behind(b"["), (vec![], Sameness::Alike, false));
+    let clean = (vec![(4, 4)], Sameness::Equal, false);
+    assert_eq!(left_behind(b"[{<*"), clean);
+    let twice = (vec![(4, 4), (4, 4)], Sameness::Equal, false);
+    assert_eq!(left_behind(b"[{<*[{<*"), twice);
+    let mut fifteen = b"[{<*".to_vec();
+    fifteen.resize(15, 0);
+    let infected = (vec![(4, 5)], Sameness::Unknown, true);
+    assert_eq!(left_behind(&fifteen), infected);
+    fifteen[5..9].copy_from_slice(b"[{<*");
+    let (states, sameness, infected) = left_behind(&fifteen);
+    assert_eq!(states, [(4, 5), (4, 5)]);
+    assert!(infected && sameness == Sameness::Unknown);
 }
 
 #[test]

@@ -35,14 +35,13 @@ impl Guide for Pruner {
         let rule = match (entered, flip.sameness) {
             _ if flip.owner != Owner::Both || !passed => None,
             (false, _) if !flip.after_difference => Some(Rule::NoLongerChanged),
+            (true, _) if self.by_one_run => (!flip.infected).then_some(Rule::NotInfected),
             (true, Sameness::Alike) => Some(Rule::DecidedAlike),
             (true, Sameness::Equal) => Some(Rule::SameState),
-            (true, Sameness::Unless(_)) if self.by_one_run && !flip.infected => {
-                Some(Rule::NotInfected)
-            }
             _ => None,
         };
         match rule {
+            Some(Rule::NotInfected) => Advice::LeaveOut(Rule::NotInfected),
             Some(rule) => Advice::Discard(rule),
             None => Advice::Try {
                 rank: 0,
@@ -60,7 +59,7 @@ impl Guide for Pruner {
     }
 
     fn has_probes(&self) -> bool {
-        true
+        !self.by_one_run
     }
 
     fn is_blind(&self, _side: Side, block: u32) -> bool {
@@ -70,6 +69,10 @@ impl Guide for Pruner {
     fn needs_sameness(&self, flip: &Flip) -> bool {
         let [base, head] = flip.contexts.map(|context| context.0);
         flip.owner == Owner::Both && base & head & 2 != 0
+    }
+
+    fn only_flips(&self) -> bool {
+        self.by_one_run
     }
 }
 
@@ -196,10 +199,12 @@ fn t5_is_not_pruned_because_the_state_can_differ() {
     let found = outcome.stats.runs_to_first_difference;
     assert!(found <= Some(4), "{found:?}");
     assert!(outcome.stats.by_rule.is_empty());
-    // As published: the one flip that shows it is given up.
+    // As published: the one flip that shows it is given up, and the first run is the last.
     let (inputs, outcome) = from(Pruner { by_one_run: true });
     assert_eq!(outcome.stats.by_rule[&Rule::NotInfected], 1);
-    assert!(outcome.differences.is_empty(), "{inputs:?}");
+    assert!(outcome.differences.is_empty());
+    assert_eq!(inputs, [[2, 0]]);
+    assert_eq!(outcome.verdict, Verdict::NoneFound);
 }
 
 /// The same where the way to it leaves no other value than 2.
