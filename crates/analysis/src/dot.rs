@@ -7,7 +7,7 @@ use changeling_program::{FileId, FunctionId, Place, Program, Site};
 use crate::drawing::{Drawing, Look};
 use crate::graphs::Graphs;
 use crate::memory::Memory;
-use crate::pdg::{Pdg, side_label};
+use crate::pdg::{Pdg, side_label, written};
 use crate::sequences::{MarkKind, Sequences};
 
 /// Gives the text of source lines, where it is known.
@@ -198,7 +198,7 @@ fn describe(
     let sites: Vec<Site> = sites.collect();
     let places: BTreeSet<Place> = sites
         .iter()
-        .filter_map(|&site| program.place(site))
+        .filter_map(|&site| written(program, site))
         .collect();
     let mut lines: Vec<String> = match (places.is_empty(), &sites[..]) {
         (true, [first, .., last]) => vec![format!("sites {first}–{last}")],

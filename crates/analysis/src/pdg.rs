@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use changeling_program::{FunctionId, Operation, Program, Site, Value};
+use changeling_program::{FunctionId, Operation, Place, Program, Site, Value};
 use serde::{Deserialize, Serialize};
 
 use crate::graphs::Graphs;
@@ -140,7 +140,7 @@ impl Pdg {
 
     /// The same between lines. Instructions without a line hand on what they got.
     pub fn by_line(&self, program: &Program) -> Lines {
-        let line = |site: Site| program.place(site).map(|place| place.line);
+        let line = |site: Site| written(program, site).map(|place| place.line);
         let mut through: BTreeMap<Site, Vec<&Edge>> = BTreeMap::new();
         for edge in &self.edges {
             if line(edge.to).is_none() && !matches!(edge.kind, Dependence::Control { .. }) {
@@ -170,6 +170,15 @@ impl Pdg {
             }
         }
         lines
+    }
+}
+
+/// Where the source has an instruction. Nothing stands where values meet: LLVM tells one of the lines that they come
+/// from, wherever that is.
+pub fn written(program: &Program, site: Site) -> Option<Place> {
+    match program.instruction(site).operation {
+        Operation::Phi { .. } => None,
+        _ => program.place(site),
     }
 }
 

@@ -188,7 +188,7 @@ fn users(value: LLVMValueRef) -> Vec<LLVMValueRef> {
     all
 }
 
-fn name_of<'a>(value: LLVMValueRef) -> &'a [u8] {
+pub fn name_of<'a>(value: LLVMValueRef) -> &'a [u8] {
     unsafe {
         let mut length = 0;
         let text = LLVMGetValueName2(value, &mut length);

@@ -22,6 +22,7 @@ mod fatal;
 mod files;
 mod harness;
 mod inspect;
+mod lines;
 mod parallel;
 mod prepare;
 mod process;
@@ -39,7 +40,8 @@ pub use exports::{BY_NAME, Exports, Names};
 pub use fatal::llvm_ends_with;
 pub use running::end_builds;
 pub use version::{
-    BUILT_FORMAT, BuildOptions, Built, Language, MissingObject, Source, Variant, VariantBinary,
+    BUILT_FORMAT, BuildOptions, Built, Language, Lines, MissingObject, Source, Variant,
+    VariantBinary,
 };
 
 use std::path::PathBuf;

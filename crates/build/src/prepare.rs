@@ -9,10 +9,11 @@ use crate::cache::Work;
 use crate::choices;
 use crate::coroutines;
 use crate::error::BuildError;
+use crate::lines;
 use crate::process::run;
 use crate::rust;
 use crate::tools::{ARCHITECTURE, Tool};
-use crate::version::{BuildOptions, Language};
+use crate::version::{BuildOptions, Language, Lines};
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::context::Context;
 use inkwell::module::{Linkage, Module};
@@ -36,10 +37,6 @@ const PASSES: &str = "function(sroa<preserve-cfg>,early-cse,simplifycfg<bonus-in
 no-forward-switch-cond;no-switch-range-to-icmp;no-switch-to-lookup;keep-loops;no-hoist-common-insts;\
 no-sink-common-insts;no-speculate-blocks;no-simplify-cond-branch;no-speculate-unpredictables>,dce),\
 elim-avail-extern,globaldce";
-
-/// The same with all blocks that the source asks for.
-const PASSES_BY_LINE: &str =
-    "function(sroa<preserve-cfg>,early-cse,dce),elim-avail-extern,globaldce";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
@@ -74,12 +71,7 @@ pub fn prepare(
 ) -> Result<Facts, BuildError> {
     let linked = work.path().join("linked.bc");
     link_modules(modules, &linked)?;
-    prepare_linked(
-        linked,
-        &work.entry().join(BITCODE),
-        name,
-        options.keep_lines,
-    )
+    prepare_linked(linked, &work.entry().join(BITCODE), name, options.lines)
 }
 
 /// Puts modules together.
@@ -107,12 +99,11 @@ pub fn link_modules(modules: &[PathBuf], output: &Path) -> Result<(), BuildError
     .or_disk_full(&place))
 }
 
-/// `by_line` keeps blocks without code of their own.
 fn prepare_linked(
     linked: PathBuf,
     output: &Path,
     name: &str,
-    by_line: bool,
+    lines: Lines,
 ) -> Result<Facts, BuildError> {
     let broken = |output: String| BuildError::Bitcode {
         path: PathBuf::from(name),
@@ -131,9 +122,9 @@ fn prepare_linked(
     rust::drop_backtraces(&module);
     let machine = target_machine().map_err(broken)?;
     choices::make_plain(&module, &machine).map_err(broken)?;
-    let passes = if by_line { PASSES_BY_LINE } else { PASSES };
+    lines::keep(&module, lines);
     let first = coroutines::passes(&module);
-    let passes: Vec<&str> = first.into_iter().chain([passes]).collect();
+    let passes: Vec<&str> = first.into_iter().chain([PASSES]).collect();
     module
         .run_passes(&passes.join(","), &machine, PassBuilderOptions::create())
         .and_then(|()| {

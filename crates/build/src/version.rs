@@ -130,15 +130,19 @@ pub struct BuildOptions {
     /// Nobody is going to run the version: sources are not compiled to a native binary, which takes the compiler
     /// minutes if they have functions of thousands of blocks. What a build command makes is there all the same.
     pub code_only: bool,
-    /// Every line of the source has code of its own, also those that merely lead on with a constant, as `return 1;`
-    /// does. The cache must be one for such versions alone.
-    pub keep_lines: bool,
+    /// Which lines have code of their own. Unless it is as usual, the cache must be one for such versions alone.
+    pub lines: Lines,
 }
 
 impl BuildOptions {
     /// Flags for bitcode after those of the user.
     pub fn bitcode_flags(&self) -> &'static [&'static str] {
-        self.in_bitcode.map_or(&[], Variant::flags)
+        match self.lines {
+            // Where the lives of variables end, all ways out of their scope are put together, and a number tells later
+            // where each goes on. Nothing of that is in the source.
+            Lines::Drawn => &["-Xclang", "-disable-lifetime-markers"],
+            _ => self.in_bitcode.map_or(&[], Variant::flags),
+        }
     }
 }
 
@@ -156,9 +160,22 @@ impl Default for BuildOptions {
             library: false,
             in_bitcode: None,
             code_only: false,
-            keep_lines: false,
+            lines: Lines::default(),
         }
     }
+}
+
+/// Which lines of the source have code of their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lines {
+    /// Those that do something.
+    #[default]
+    Needed,
+    /// Also those that merely lead on, as `return 1;` does, or give a variable its value.
+    Kept,
+    /// The same, and values go from the line where a variable gets them to those where it is used. Such a version is
+    /// looked at and never run.
+    Drawn,
 }
 
 /// Another native binary of the same source.

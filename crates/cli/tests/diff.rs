@@ -319,6 +319,94 @@ fn graphs_are_drawn() {
     assert_eq!(run(room, &["graph", "old.c", "--cfg"]).0, Some(2));
 }
 
+/// Statements of which nothing is left but a value that others use are in the graphs, and nothing is that the source does
+/// not have there.
+#[test]
+fn assignments_are_drawn_where_they_stand() {
+    let room = tempfile::tempdir().expect("a room");
+    let room = room.path();
+    let text = "\
+int step(int a, int b) {
+  int mode = 0, sum = 0;
+  if (a > 3 && b > 4)
+    mode = 1;
+  else if (a == 2)
+    return 7;
+  for (int i = 0; i < b; i++)
+    sum += mode;
+  if (mode == 1)
+    sum = b;
+  return sum;
+}
+int main(int argc, char **argv) { return step(argc, argc * 2); }
+";
+    write(room, "old.c", text);
+    let graph = |kind: &str| {
+        let (code, out, error) = run(room, &["graph", "old.c", "step", kind, "--out", "-"]);
+        assert_eq!(code, Some(0), "{error}");
+        out
+    };
+    let pdg = graph("--pdg");
+    for edge in [
+        "l3 -> l4 [label=\"T\"]",
+        "l5 -> l6 [label=\"T\"]",
+        "l2 -> l8 [label=\"mode, sum\", style=dashed]",
+        "l4 -> l8 [label=\"mode\", style=dashed]",
+        "l4 -> l9 [label=\"mode\", style=dashed]",
+        "entry -> l10 [label=\"b\", style=dashed]",
+        "l9 -> l10 [label=\"T\"]",
+        "l10 -> l11 [label=\"sum\", style=dashed]",
+    ] {
+        assert!(pdg.contains(edge), "{edge}: {pdg}");
+    }
+    // Only the first condition decides on it.
+    assert_eq!(pdg.matches("-> l4 ").count(), 1, "{pdg}");
+    let cfg = graph("--cfg");
+    assert!(cfg.contains("label=\"4: mode = 1;\""), "{cfg}");
+    assert!(cfg.contains("label=\"6: return 7;\""), "{cfg}");
+    assert_eq!(cfg.matches("4: mode = 1;").count(), 1, "{cfg}");
+}
+
+#[test]
+fn graphs_leave_files_of_others_alone() {
+    let room = tempfile::tempdir().expect("a room");
+    let room = room.path();
+    write(
+        room,
+        "old.c",
+        "int main(int argc, char **argv) { return argc; }\n",
+    );
+    let graph = |more: &[&str]| run(room, &[&["graph", "old.c", "main"], more].concat());
+    for _ in 0..2 {
+        // One of its own is replaced.
+        let (code, _, error) = graph(&["--cfg", "--out", "own"]);
+        assert_eq!(code, Some(0), "{error}");
+        let (code, _, error) = graph(&["--cdg", "--out", "own"]);
+        assert_eq!(code, Some(0), "{error}");
+    }
+    write(room, "logo.svg", "<svg></svg>\n");
+    let (code, _, error) = graph(&["--cfg", "--out", "logo"]);
+    assert_eq!(code, Some(31), "{error}");
+    assert!(
+        error.contains("logo.svg") && error.contains("--out"),
+        "{error}"
+    );
+    assert!(!room.join("logo.dot").exists());
+    let kept = std::fs::read_to_string(room.join("logo.svg")).expect("a file");
+    assert_eq!(kept, "<svg></svg>\n");
+    let (code, _, error) = graph(&["--cfg", "--out", "nowhere/name"]);
+    assert_eq!(code, Some(31), "{error}");
+    for (options, what) in [
+        (&["--cfg", "--out", "."][..], "that is a directory"),
+        (&["--cfg", "--older"], "--older goes with --csg only"),
+        (&["--cfg", "--base", "HEAD"], "--base goes with --csg only"),
+    ] {
+        let (code, _, error) = graph(options);
+        assert_eq!(code, Some(2), "{error}");
+        assert!(error.contains(what), "{error}");
+    }
+}
+
 #[test]
 fn names_of_cpp_are_taken_as_the_source_has_them() {
     let room = tempfile::tempdir().expect("a room");

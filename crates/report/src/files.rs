@@ -101,14 +101,20 @@ pub fn write_atomically(path: &Path, contents: &[u8]) -> Result<(), FileError> {
 
 /// The same where nothing of somebody else's may be overwritten: a file of the name must have these contents already.
 pub fn write_fresh(path: &Path, contents: &[u8], force: bool) -> Result<(), FileError> {
-    if !force && path.symlink_metadata().is_ok() {
-        if read(path).is_ok_and(|there| there == contents) {
-            return Ok(());
-        }
-        let there = "there is another file of this name, which is not overwritten";
-        return attempt("write", path, Err(std::io::Error::other(there)));
-    }
+    is_free(path, contents, force)?;
     write_atomically(path, contents)
+}
+
+/// Whether that would be allowed.
+pub fn is_free(path: &Path, contents: &[u8], force: bool) -> Result<(), FileError> {
+    let free = force
+        || path.symlink_metadata().is_err()
+        || read(path).is_ok_and(|there| there == contents);
+    let there = "there is another file of this name, which is not overwritten";
+    let free = free
+        .then_some(())
+        .ok_or_else(|| std::io::Error::other(there));
+    attempt("write", path, free)
 }
 
 /// Temporary files are private; reports are not.

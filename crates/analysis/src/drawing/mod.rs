@@ -42,6 +42,9 @@ pub struct Arrow {
     pub dashed: bool,
 }
 
+/// The second line of every text.
+const NODES: &str = "  node [shape=box, fontname=\"monospace\"];";
+
 impl Drawing {
     pub fn new(title: &str) -> Drawing {
         Drawing {
@@ -91,13 +94,14 @@ impl Drawing {
         self.arrows = joined;
     }
 
+    /// Whether a text is one of these.
+    pub fn made(text: &str) -> bool {
+        text.starts_with("digraph \"") && text.lines().nth(1) == Some(NODES)
+    }
+
     pub fn dot(&self) -> String {
         let mut text = String::new();
-        let _ = writeln!(
-            text,
-            "digraph {} {{\n  node [shape=box, fontname=\"monospace\"];",
-            quoted(&self.title)
-        );
+        let _ = writeln!(text, "digraph {} {{\n{NODES}", quoted(&self.title));
         for shape in &self.boxes {
             let mut label = quoted(&shape.lines.join("\n")).replace('\n', "\\l");
             if shape.lines.len() > 1 {

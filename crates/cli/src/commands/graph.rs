@@ -9,9 +9,10 @@ use crate::source::SourceOptions;
 use crate::versions::VersionOptions;
 use changeling_analysis::drawing::Drawing;
 use changeling_analysis::{Graphs, Memory, dot};
-use changeling_build::Source;
+use changeling_build::{Lines, Source};
 use changeling_changes::{ChangeSequences, Version};
 use changeling_program::{Place, Program};
+use changeling_report::files::{FileError, is_free, read_text, write_atomically};
 use changeling_report::wording;
 use clap::builder::NonEmptyStringValueParser;
 use std::collections::BTreeMap;
@@ -61,6 +62,7 @@ struct Kind {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
+    suits(arguments)?;
     let (drawing, name) = match arguments.kind.csg {
         true => changes(arguments)?,
         false => function(arguments)?,
@@ -71,31 +73,64 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
         return Ok(Code::OK);
     }
     let name = arguments.out.clone().unwrap_or(name);
+    if name.ends_with('/') || Path::new(&name).is_dir() {
+        return Err(Failure {
+            help: Some(
+                "--out NAME writes NAME.dot and NAME.svg: give a name in the directory".into(),
+            ),
+            ..usage(&format!("--out {name}: that is a directory"))
+        });
+    }
     let size = format!(
         "{}, {}",
         wording::plural(drawing.boxes.len() as u64, "box", "boxes"),
         wording::plural(drawing.arrows.len() as u64, "arrow", "arrows")
     );
-    write(&name, "dot", &dot)?;
-    match drawing.svg() {
-        Some(svg) => {
-            write(&name, "svg", &svg)?;
-            println!("{name}.dot and {name}.svg: {size}");
+    let svg = drawing.svg();
+    let texts = [("dot", Some(&dot)), ("svg", svg.as_ref())];
+    let texts = texts.map(|(kind, text)| (PathBuf::from(format!("{name}.{kind}")), text));
+    let ours = read_text(&texts[0].0).is_ok_and(|text| Drawing::made(&text));
+    for (path, text) in &texts {
+        let bytes = text.map_or(&[][..], |text| text.as_bytes());
+        if text.is_some() {
+            is_free(path, bytes, ours).map_err(cannot_write)?;
         }
+    }
+    for (path, text) in &texts {
+        if let Some(text) = text {
+            write_atomically(path, text.as_bytes()).map_err(cannot_write)?;
+        }
+    }
+    match svg {
+        Some(_) => println!("{name}.dot and {name}.svg: {size}"),
         None => println!("{name}.dot: {size}; too large to be drawn, so there is no {name}.svg"),
     }
     Ok(Code::OK)
 }
 
-fn write(name: &str, kind: &str, text: &str) -> Result<(), Failure> {
-    let path = format!("{name}.{kind}");
-    std::fs::write(&path, text).map_err(|error| Failure {
-        code: Code::CANNOT_RUN,
-        what: format!("cannot write {path}: {error}"),
+fn cannot_write(error: FileError) -> Failure {
+    Failure {
+        code: Code::UNWRITTEN,
+        what: error.to_string(),
         place: None,
         help: Some("choose another name with --out".into()),
         output: None,
-    })
+    }
+}
+
+/// Options for graphs of another kind would be passed over in silence.
+fn suits(arguments: &Arguments) -> Result<(), Failure> {
+    let kind = &arguments.kind;
+    let stray = [
+        ("--revision", kind.csg && arguments.revision.is_some()),
+        ("--base", !kind.csg && arguments.base.is_some()),
+        ("--older", !kind.csg && arguments.older),
+    ];
+    match stray.into_iter().find(|(_, given)| *given) {
+        Some((name, _)) if kind.csg => Err(usage(&format!("{name} does not go with --csg"))),
+        Some((name, _)) => Err(usage(&format!("{name} goes with --csg only"))),
+        None => Ok(()),
+    }
 }
 
 /// A graph of one function, and the name for its files.
@@ -106,7 +141,11 @@ fn function(arguments: &Arguments) -> Result<(Drawing, String), Failure> {
         (None, [version, name]) => (options.source(&[PathBuf::from(version)]), name),
         _ => return Err(usage("a version and a function are needed")),
     };
-    let (program, texts) = load(&source, &options.build_options())?;
+    let mut build = options.build_options();
+    // Statements are drawn, also those of which the search needs nothing.
+    build.cache = build.cache.join("drawn");
+    build.lines = Lines::Drawn;
+    let (program, texts) = load(&source, &build)?;
     let id = find(&program, name)?;
     let text = text_of(&program, &texts);
     let graphs = Graphs::new(&program);

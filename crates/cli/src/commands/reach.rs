@@ -4,7 +4,7 @@ use super::run::load_seeds;
 use crate::arrival::Arrival;
 use crate::exit::Code;
 use crate::failure::Failure;
-use crate::functions::find;
+use crate::functions::find_all;
 use crate::inputs::InputOptions;
 use crate::progress::Mode;
 use crate::regions::{is_covered, source_name};
@@ -14,7 +14,7 @@ use crate::source::SourceOptions;
 use crate::version::{Version, read_program};
 use changeling_analysis::reach::run_before_main;
 use changeling_analysis::{Graphs, Passage};
-use changeling_build::{BuildOptions, Source};
+use changeling_build::{BuildOptions, Lines, Source};
 use changeling_changes::{ChangeSet, Sources, compare};
 use changeling_exec::Limits;
 use changeling_explore::budget::{Cancel, Stopped};
@@ -23,7 +23,7 @@ use changeling_explore::normalise::Normaliser;
 use changeling_explore::outcome::Silence;
 use changeling_explore::runner::TracedRun;
 use changeling_explore::search::{Search, Subject};
-use changeling_program::{FileId, Program, Site};
+use changeling_program::{FileId, Operation, Program, Site};
 use changeling_report::files::{FileError, make_directory, write_atomically, write_fresh};
 use changeling_report::results::InputView;
 use changeling_report::{streams, view, wording};
@@ -62,9 +62,9 @@ pub fn run(arguments: &Arguments) -> Result<Code, Failure> {
     let line = line_target(&arguments.target);
     let is_line = line.is_some_and(|(file, line)| !file.is_empty() && !line.is_empty());
     if sites.is_err() && is_line {
-        // Lines that merely lead on with a constant have no code of their own, but for those who ask.
+        // Lines that merely lead on, or give a variable its value, have no code of their own, but for those who ask.
         build.cache = build.cache.join("lines");
-        build.keep_lines = true;
+        build.lines = Lines::Kept;
         program = program_of(&source, &build)?;
         sites = target_sites(&program, &arguments.target);
     }
@@ -275,6 +275,12 @@ fn program_of(source: &Source, options: &BuildOptions) -> Result<Program, Failur
     read_program(&built).map_err(|error| usage(&error.to_string()))
 }
 
+/// What stands where the source has it. Where values meet, one of the lines that they come from is told, wherever that is.
+fn written(program: &Program) -> impl Iterator<Item = Site> {
+    let meets = |site: Site| matches!(program.instruction(site).operation, Operation::Phi { .. });
+    program.sites().filter(move |&site| !meets(site))
+}
+
 /// The instructions of a line, or the first ones of a function.
 fn target_sites(program: &Program, target: &str) -> Result<Vec<Site>, Failure> {
     if let Some((file, number)) = line_target(target) {
@@ -293,7 +299,7 @@ fn target_sites(program: &Program, target: &str) -> Result<Vec<Site>, Failure> {
                 place.line == line && is_named(&program.file(place.file).path(), file)
             })
         };
-        let sites: Vec<Site> = program.sites().filter(on_line).collect();
+        let sites: Vec<Site> = written(program).filter(on_line).collect();
         if sites.is_empty() {
             return Err(no_line(program, target, file, line));
         }
@@ -315,8 +321,9 @@ fn target_sites(program: &Program, target: &str) -> Result<Vec<Site>, Failure> {
         };
         return Ok(sites.iter().copied().filter(whole).collect());
     }
-    let id = find(program, target)?;
-    Ok(vec![program.function(id).first_site])
+    let ids = find_all(program, target)?;
+    let first = |id| program.function(id).first_site;
+    Ok(ids.into_iter().map(first).collect())
 }
 
 /// File and line of FILE:LINE. Names of functions may have colons, too, but two at a time, and do not end with a number.
@@ -333,7 +340,7 @@ fn is_named(source: &Path, file: &str) -> bool {
 }
 
 fn no_line(program: &Program, target: &str, file: &str, line: u32) -> Failure {
-    let places = program.sites().filter_map(|site| program.place(site));
+    let places = written(program).filter_map(|site| program.place(site));
     let own = places.filter(|place| is_named(&program.file(place.file).path(), file));
     let near = own
         .map(|place| place.line)

@@ -298,3 +298,102 @@ fn reach_finds_an_input_for_a_line_or_says_why_not() {
         said.stderr
     );
 }
+
+/// LLVM says of places where values meet that they are at one of the lines that the values come from. Other lines have
+/// nothing left at all once variables are values, and ways out of a scope are put together.
+#[test]
+fn lines_that_only_give_values_are_reached_where_they_stand() {
+    let room = Room::new();
+    let text = "#include <cstdio>\n\
+        #include <cstdlib>\n\
+        int g;\n\
+        static int f(int a, int b) {\n\
+        int r = 0;\n\
+        if (a > 3 && b > 4)\n\
+        r = 1;\n\
+        for (int i = 0; i < b; i++) {\n\
+        g += i;\n\
+        r += g;\n\
+        }\n\
+        if (a == 'x' && b < 0)\n\
+        r = 5;\n\
+        try {\n\
+        if (r > 9000) throw r;\n\
+        } catch (int) {\n\
+        return 1;\n\
+        }\n\
+        return r;\n\
+        }\n\
+        int main() { int a = getchar(), b = getchar(); return f(a, b) == 5 ? abs(b) : 0; }\n";
+    room.write("program.cpp", text);
+    let cache = cache().display().to_string();
+    let reach = |line: u32| {
+        let target = format!("program.cpp:{line}");
+        let program = ["reach", &target, "program.cpp", "--stdin", "2"];
+        let how = ["--runs", "300", "--jobs", "1", "--cache", &cache];
+        let said = room.changeling(&[&program[..], &how[..]].concat());
+        assert_eq!(said.code, Some(0), "{line}: {}{}", said.stdout, said.stderr);
+        std::fs::read(room.path(".changeling/reach/stdin.bin")).unwrap()
+    };
+    reach(5);
+    let input = reach(7);
+    assert!(
+        input.len() == 2 && input[0] > 3 && input[1] > 4,
+        "{input:?}"
+    );
+    assert_eq!(reach(13), b"x");
+    let input = reach(17);
+    assert!(input.len() == 2 && input[1] > 38, "{input:?}");
+    reach(19);
+}
+
+/// What a header defines for each file, and what the compiler makes several of, is one function to whoever names it.
+#[test]
+fn all_copies_of_a_function_are_looked_for() {
+    let room = Room::new();
+    std::fs::create_dir_all(room.path("all")).unwrap();
+    let header = "static inline int clamp(int x) { return x > 200 ? 200 : x; }\n";
+    room.write("all/clamp.h", header);
+    let dead = "#include \"clamp.h\"\nint unused(int x) { return clamp(x); }\n";
+    room.write("all/a.c", dead);
+    let main = "#include <stdio.h>\n#include \"clamp.h\"\n\
+        int main(void) { int c = getchar(); return c == 'M' ? clamp(c) : 0; }\n";
+    room.write("all/main.c", main);
+    let text = "#include <cstdio>\n\
+        struct Base { int v; Base(int x); virtual ~Base() {} };\n\
+        Base::Base(int x) : v(x) {}\n\
+        struct Derived : virtual Base { Derived(int x); };\n\
+        Derived::Derived(int x) : Base(x) { std::puts(\"made\"); }\n\
+        template <class T> T pick(T a, T b) { return a < b ? b : a; }\n\
+        int main() { int c = getchar();\n\
+        if (c == 'd') Derived made(c);\n\
+        return c == 'p' ? pick(1, c) + (int)pick(1.0, 2.0) : 0; }\n";
+    room.write("program.cpp", text);
+    let cache = cache().display().to_string();
+    let reach = |target: &str, version: &str, more: &[&str]| {
+        let program = ["reach", target, version, "--stdin", "1", "--jobs", "1"];
+        let said = room.changeling(&[&program[..], &["--cache", &cache], more].concat());
+        assert_eq!(
+            said.code,
+            Some(0),
+            "{target}: {}{}",
+            said.stdout,
+            said.stderr
+        );
+        std::fs::read(room.path(".changeling/reach/stdin.bin")).unwrap()
+    };
+    let build = [
+        "--build",
+        "$CC -g -o program a.c main.c",
+        "--program",
+        "program",
+    ];
+    assert_eq!(reach("clamp", "all", &build), b"M");
+    for (name, input) in [
+        ("Derived::Derived", b"d"),
+        ("pick", b"p"),
+        ("pick<double>", b"p"),
+    ] {
+        assert_eq!(reach(name, "program.cpp", &[]), input, "{name}");
+    }
+}
