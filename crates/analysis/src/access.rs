@@ -23,6 +23,8 @@ pub struct Reader<'p> {
     program: &'p Program,
     pointers: &'p Pointers,
     known: HashMap<(TargetsId, Reach), Rc<[Cell]>>,
+    /// Whether lists of arguments lie there.
+    lists: HashMap<TargetsId, bool>,
 }
 
 /// How far behind a pointer.
@@ -39,6 +41,7 @@ impl<'p> Reader<'p> {
             program,
             pointers,
             known: HashMap::new(),
+            lists: HashMap::new(),
         }
     }
 
@@ -56,6 +59,15 @@ impl<'p> Reader<'p> {
             .into()
         });
         known.clone()
+    }
+
+    fn leads_to_arguments(&mut self, function: FunctionId, pointer: Value) -> bool {
+        let pointers = self.pointers;
+        let Some(targets) = pointers.targets(function, pointer) else {
+            return false;
+        };
+        let known = self.lists.entry(targets);
+        *known.or_insert_with(|| pointers.leads_to_arguments(function, pointer))
     }
 
     pub fn access(&mut self, site: Site) -> Access {
@@ -113,23 +125,33 @@ impl<'p> Reader<'p> {
                         .then_some(Writes::Anything),
                     Callee::Assembly(_) => Some(Writes::Anything),
                 };
-                external.map_or_else(Access::default, |writes| {
-                    self.external(function, &instruction.operands, writes)
-                })
+                external.map_or_else(Access::default, |writes| self.external(site, writes))
             }
             _ => Access::default(),
         }
     }
 
-    fn external(&mut self, function: FunctionId, operands: &[Value], writes: Writes) -> Access {
+    fn external(&mut self, site: Site, writes: Writes) -> Access {
         let mut access = Access::default();
-        for (n, &operand) in operands.iter().enumerate() {
+        let function = self.program.function_of(site);
+        let instruction = self.program.instruction(site);
+        // The compiler's own make and copy lists of arguments, and look at none.
+        let intrinsic = instruction.call().is_some_and(|call| match call.callee {
+            Callee::Direct(callee) => self.program.function(callee).symbol.starts_with("llvm."),
+            _ => false,
+        });
+        for (n, &operand) in instruction.operands.iter().enumerate() {
             // Formats and strings are read whole; what they lead to is not followed
             // unless the function is one nothing is known about.
             let cells = match writes {
                 Writes::Anything => self.cells(function, operand, Reach::Everything),
                 _ => self.cells(function, operand, Reach::Objects),
             };
+            // `vprintf` looks at arguments through their list, and at what these point to.
+            if !intrinsic && self.leads_to_arguments(function, operand) {
+                let behind = self.cells(function, operand, Reach::Everything);
+                access.reads.extend(behind.iter());
+            }
             let written = match writes {
                 Writes::Nothing => false,
                 Writes::First => n == 0,

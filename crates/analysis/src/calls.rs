@@ -19,6 +19,10 @@ pub struct Calls {
     callers: Vec<(FunctionId, Site)>,
     /// How each function can leave other than by returning.
     exits: Vec<Exits>,
+    /// Functions that may unwind, also because of what is outside of the program and may throw.
+    unwinding: Vec<bool>,
+    /// Calls of `setjmp`.
+    pub setjmps: Vec<Site>,
     /// Indirect calls without any known callee.
     pub unresolved: Vec<Site>,
     /// Functions that can run at any later time: exit and signal handlers, threads.
@@ -58,6 +62,8 @@ impl Calls {
             edges: Vec::new(),
             callers: Vec::new(),
             exits: vec![Exits::default(); program.functions.len()],
+            unwinding: vec![false; program.functions.len()],
+            setjmps: Vec::new(),
             unresolved: Vec::new(),
             detached: BTreeSet::new(),
             loose: pointers.given_away().clone(),
@@ -76,6 +82,11 @@ impl Calls {
             .collect();
         calls.callers.sort_unstable();
         calls.find_exits(program);
+        calls.find_unwinding(program);
+        let edges = calls.edges.iter();
+        let setjmps =
+            edges.filter(|(_, callee)| library::is_setjmp(&program.function(*callee).symbol));
+        calls.setjmps = setjmps.map(|&(site, _)| site).collect();
         calls.loose.extend(&calls.detached);
         calls.loose.extend(known_functions(program));
         calls
@@ -153,6 +164,25 @@ impl Calls {
         exits
     }
 
+    /// Whether what was done before the call comes back at the site may be looked at elsewhere next: in a caller, because
+    /// the call unwinds, or behind a `setjmp`.
+    pub fn may_pass_by(&self, program: &Program, site: Site) -> bool {
+        self.may_unwind(program, site) || self.call_exits(program, site).jumps
+    }
+
+    /// Whether the call at the site may leave its function by unwinding. Anything outside of the program may throw that
+    /// does not promise otherwise.
+    pub fn may_unwind(&self, program: &Program, site: Site) -> bool {
+        let Some(call) = program.instruction(site).call() else {
+            return false;
+        };
+        let caught = call.no_unwind || call.invoke.is_some();
+        let mut callees = self.callees(site).peekable();
+        !caught
+            && !program.function(program.function_of(site)).no_unwind
+            && (callees.peek().is_none() || callees.any(|callee| self.unwinding[callee.index()]))
+    }
+
     /// Functions that are entered from nowhere in the program: where it starts, what the loader runs, what code outside may
     /// know of, and if a call goes nobody knows where, all whose address is taken.
     pub fn roots(&self, program: &Program) -> Vec<FunctionId> {
@@ -192,6 +222,31 @@ impl Calls {
             }
         }
         live
+    }
+
+    fn find_unwinding(&mut self, program: &Program) {
+        let mut work = Vec::new();
+        for id in program.function_ids() {
+            let function = program.function(id);
+            let by_itself = match function.is_defined() {
+                true => function.sites().any(|site| self.may_unwind(program, site)),
+                false => !function.symbol.starts_with("llvm."),
+            };
+            let unwinds = self.exits(id).throws || by_itself && !function.no_unwind;
+            if unwinds && !std::mem::replace(&mut self.unwinding[id.index()], true) {
+                work.push(id);
+            }
+        }
+        while let Some(callee) = work.pop() {
+            let callers: Vec<Site> = self.callers(callee).collect();
+            for site in callers {
+                let caller = program.function_of(site);
+                let unwinds = self.may_unwind(program, site);
+                if unwinds && !std::mem::replace(&mut self.unwinding[caller.index()], true) {
+                    work.push(caller);
+                }
+            }
+        }
     }
 
     fn find_exits(&mut self, program: &Program) {

@@ -26,7 +26,9 @@ pub struct Memory {
     reads: Vec<Bits>,
     /// Per function: its own variables, which are gone when it has returned.
     own: Vec<Bits>,
-    /// Memory accesses and calls of defined functions, ascending.
+    /// Per function: where its unnamed arguments lie.
+    unnamed: HashMap<FunctionId, Bits>,
+    /// Memory accesses, calls of defined functions and of what may not come back, and where jumps go on; ascending.
     events: Vec<Site>,
     /// Per block, where its part of `events` starts; one more at the end.
     starts: Vec<u32>,
@@ -74,6 +76,7 @@ impl Memory {
             writes: Vec::new(),
             reads: Vec::new(),
             own: Vec::new(),
+            unnamed: HashMap::new(),
             events: Vec::new(),
             starts: Vec::with_capacity(program.blocks.len() + 1),
             predecessors: vec![Vec::new(); program.blocks.len()],
@@ -99,7 +102,8 @@ impl Memory {
                     .callees(site)
                     .any(|callee| program.function(callee).is_defined());
                 let touches = !access.reads.is_empty() || !access.writes.is_empty();
-                if touches || calls_defined {
+                let passes = || calls.setjmps.contains(&site) || calls.may_pass_by(program, site);
+                if touches || calls_defined || passes() {
                     self.events.push(site);
                 }
                 if touches {
@@ -134,6 +138,7 @@ impl Memory {
             .iter()
             .map(|&cell| match pointers.describe(cell).0 {
                 Origin::Stack(site) => mixed(program.function_of(site).0.into()),
+                Origin::Variadic(function) => mixed(1 << 41 | u64::from(function.0)),
                 _ => 0,
             })
             .collect();
@@ -185,13 +190,19 @@ impl Memory {
         }
         let recursive = recursive(program, calls);
         for (n, &cell) in self.cells.iter().enumerate() {
-            if let (Origin::Stack(site), _) = pointers.describe(cell) {
-                let function = program.function_of(site).index();
-                // What a pointer of an inner activation leads to may belong to
-                // an outer one, which goes on.
-                if !recursive[function] {
-                    self.own[function].set(n as u32);
+            match pointers.describe(cell).0 {
+                Origin::Stack(site) => {
+                    let function = program.function_of(site).index();
+                    // What a pointer of an inner activation leads to may belong to
+                    // an outer one, which goes on.
+                    if !recursive[function] {
+                        self.own[function].set(n as u32);
+                    }
                 }
+                Origin::Variadic(function) => {
+                    self.unnamed.entry(function).or_default().set(n as u32);
+                }
+                _ => {}
             }
         }
         let mut work: Vec<FunctionId> = program.definitions().collect();
@@ -244,7 +255,8 @@ impl Memory {
         self.kinds.get(kind as usize)
     }
 
-    /// Memory accesses and calls of defined functions in the block, in order.
+    /// Memory accesses, calls of defined functions and of what may not come back, and calls of `setjmp` in the block, in
+    /// order.
     pub(crate) fn events(&self, block: BlockId) -> &[Site] {
         let [from, to] = [0, 1].map(|n| self.starts[block.index() + n] as usize);
         &self.events[from..to]
@@ -260,6 +272,11 @@ impl Memory {
             &self.reads[function.index()],
             &self.writes[function.index()],
         )
+    }
+
+    /// Where callers of the function put arguments that it has no names for.
+    pub(crate) fn unnamed(&self, function: FunctionId) -> Option<&Bits> {
+        self.unnamed.get(&function)
     }
 
     /// Variables of the function that are gone when it has returned.

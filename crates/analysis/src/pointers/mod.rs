@@ -148,6 +148,16 @@ impl Pointers {
         seen.into_iter().collect()
     }
 
+    /// Whether the object behind the pointer holds pointers to unnamed arguments: a `va_list`.
+    pub fn leads_to_arguments(&self, function: FunctionId, pointer: Value) -> bool {
+        let lists = self.whole_objects(function, pointer).into_iter();
+        let mut held = lists.flat_map(|cell| self.solver.set(NodeId(cell.0)));
+        held.any(|place| {
+            let (object, _) = self.objects.place(place);
+            matches!(self.objects.get(object).origin, Origin::Variadic(_))
+        })
+    }
+
     /// Origins of the objects behind the pointer.
     pub fn origins(&self, function: FunctionId, pointer: Value) -> Vec<Origin> {
         let Some(node) = self.layout.value(function, pointer) else {
@@ -178,12 +188,16 @@ impl Pointers {
         (self.objects.get(object).origin, offset)
     }
 
-    /// Whether a store to the cell replaces all it held: it stands for a single
-    /// place in memory, with nothing else of its object overlapping.
+    /// Whether a store of so many bytes to the cell replaces all it held: it stands for a single
+    /// place in memory, and nothing of the object behind it is left until the next cell begins.
     pub fn is_single(&self, cell: Cell, size: u64, program: &Program) -> bool {
         let (object, _) = self.objects.place(self.solver.cell_of(NodeId(cell.0)));
         let object = self.objects.get(object);
-        object.is_single_at(self.objects.place(NodeId(cell.0)).1)
+        let offset = self.objects.place(NodeId(cell.0)).1;
+        object.is_single_at(offset)
+            && object
+                .room_at(offset)
+                .is_some_and(|room| room > 0 && room <= size)
             && match object.origin {
                 Origin::Global(_) => true,
                 // A local variable of a function that is active twice is two.
@@ -193,7 +207,6 @@ impl Pointers {
                 }
                 _ => false,
             }
-            && size > 0
     }
 }
 

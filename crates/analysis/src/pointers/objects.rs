@@ -219,6 +219,13 @@ impl Object {
         self.modulus == 0 && !self.arrays.iter().any(indexed)
     }
 
+    /// How many bytes the cell at an offset stands for: those up to the next one, or to the object's end.
+    pub fn room_at(&self, offset: u64) -> Option<u64> {
+        let behind = self.cells.partition_point(|&(at, _)| at <= offset);
+        let next = self.cells.get(behind).map(|&(at, _)| at);
+        next.or(self.size)?.checked_sub(offset)
+    }
+
     /// The array inside the object's type that has an element of that size at
     /// that offset.
     fn array_at(&self, program: &Program, offset: u64, stride: u64) -> Option<Range> {

@@ -1,6 +1,6 @@
 //! What can influence sites.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use changeling_program::{BlockId, Callee, FunctionId, Operation, Site, Value};
 
@@ -33,6 +33,8 @@ pub struct Backward<'s, 'p> {
     reading: Vec<bool>,
     work: Vec<Step>,
     tide: Tide,
+    /// At calls that may not come back: what matters where they go on.
+    behind: HashMap<Site, Bits>,
 }
 
 impl<'s, 'p> Backward<'s, 'p> {
@@ -45,6 +47,7 @@ impl<'s, 'p> Backward<'s, 'p> {
             reading: vec![false; slicer.program.instructions.len()],
             work: Vec::new(),
             tide: Tide::new(slicer.program),
+            behind: HashMap::new(),
         }
     }
 
@@ -186,12 +189,18 @@ impl<'s, 'p> Backward<'s, 'p> {
         let (program, memory) = (slicer.program, slicer.memory);
         let mut cells = self.tide.blocks[block.index()].clone();
         for &site in memory.events(block).iter().rev() {
+            if let Some(wanted) = self.behind.get(&site) {
+                cells.join(wanted);
+            }
             for callee in slicer.defined_callees(site) {
                 let written = cells.both(memory.summary(callee).1);
                 if !written.is_empty() {
                     self.found.insert(site);
                     self.leave(callee, &written);
                 }
+            }
+            if slicer.graphs.calls.setjmps.contains(&site) {
+                self.before_jumps(&cells);
             }
             if let Some(wanted) = self.tide.calls.get(&site) {
                 cells.join(wanted);
@@ -220,16 +229,39 @@ impl<'s, 'p> Backward<'s, 'p> {
         }
     }
 
-    /// The cells matter when the function returns.
+    /// The cells matter when the function returns, or is left in another way.
     fn leave(&mut self, function: FunctionId, cells: &Bits) {
+        for &site in &self.slicer.unwinding[function.index()] {
+            self.rise_behind(site, cells);
+        }
         for &block in &self.slicer.ends[function.index()] {
             self.tide.rise(block, cells);
+        }
+    }
+
+    /// The cells matter wherever a jump can begin.
+    fn before_jumps(&mut self, cells: &Bits) {
+        for &site in &self.slicer.jumping {
+            self.rise_behind(site, cells);
+        }
+    }
+
+    fn rise_behind(&mut self, site: Site, cells: &Bits) {
+        if self.behind.entry(site).or_default().join(cells) {
+            self.tide.again(self.slicer.program.instruction(site).block);
         }
     }
 
     /// The cells matter when the function is entered.
     fn enter(&mut self, function: FunctionId, cells: &Bits) {
         let slicer = self.slicer;
+        if slicer
+            .memory
+            .unnamed(function)
+            .is_some_and(|own| own.meets(cells))
+        {
+            self.unnamed_arguments(function);
+        }
         let outer = cells.without(slicer.memory.own(function));
         let Some(fresh) = self.tide.cross(function, &outer) else {
             return;
@@ -237,6 +269,17 @@ impl<'s, 'p> Backward<'s, 'p> {
         for call in slicer.graphs.calls.callers(function) {
             let block = slicer.program.instruction(call).block;
             self.tide.rise_at(call, block, &fresh);
+        }
+    }
+
+    fn unnamed_arguments(&mut self, function: FunctionId) {
+        let slicer = self.slicer;
+        let named = slicer.program.function(function).parameters.len();
+        for call in slicer.graphs.calls.callers(function) {
+            for &value in slicer.program.instruction(call).operands.iter().skip(named) {
+                self.found.insert(call);
+                self.origin(slicer.program.function_of(call), value);
+            }
         }
     }
 }

@@ -40,6 +40,8 @@ pub struct Forward<'s, 'p> {
     brought: HashMap<Site, Value>,
     work: Vec<Step>,
     tide: Tide,
+    /// What has been taken along by jumps.
+    jumped: Bits,
 }
 
 /// A set of sites.
@@ -79,6 +81,7 @@ impl<'s, 'p> Forward<'s, 'p> {
             brought: HashMap::new(),
             work: Vec::new(),
             tide: Tide::new(slicer.program),
+            jumped: Bits::default(),
         }
     }
 
@@ -92,6 +95,7 @@ impl<'s, 'p> Forward<'s, 'p> {
                 for n in 0..self.slicer.program.instruction(site).operands.len() as u32 {
                     self.start(Step::Argument(callee, n));
                 }
+                self.unnamed_argument(callee);
             }
         }
         let mut steps = 0;
@@ -195,6 +199,9 @@ impl<'s, 'p> Forward<'s, 'p> {
             if operand == value {
                 for callee in slicer.defined_callees(user) {
                     self.reach(Step::Argument(callee, n as u32));
+                    if n >= slicer.program.function(callee).parameters.len() {
+                        self.unnamed_argument(callee);
+                    }
                 }
             }
         }
@@ -205,6 +212,15 @@ impl<'s, 'p> Forward<'s, 'p> {
             // Another function may be called.
             self.reach(Step::Run(user));
             self.reach(Step::Result(user));
+        }
+    }
+
+    /// Arguments without names are found in memory by the function that is called.
+    fn unnamed_argument(&mut self, callee: FunctionId) {
+        let slicer = self.slicer;
+        if let Some(cells) = slicer.memory.unnamed(callee) {
+            let entry = slicer.program.function(callee).first_block;
+            self.tide.rise(entry, cells);
         }
     }
 
@@ -306,6 +322,7 @@ impl<'s, 'p> Forward<'s, 'p> {
             if let Some(back) = self.tide.calls.get(&site) {
                 cells.join(back);
             }
+            self.pass_by(site, &cells);
         }
         if cells.is_empty() {
             return;
@@ -316,6 +333,27 @@ impl<'s, 'p> Forward<'s, 'p> {
         }
         if next.is_empty() {
             self.leave(program.block(block).function, &cells);
+        }
+    }
+
+    /// A call that does not come back leaves memory as it is, whatever would have been stored here next: to a caller, or
+    /// to who called `setjmp`.
+    fn pass_by(&mut self, site: Site, cells: &Bits) {
+        let slicer = self.slicer;
+        let (program, calls) = (slicer.program, &slicer.graphs.calls);
+        if cells.is_empty() {
+            return;
+        }
+        if calls.may_unwind(program, site) {
+            self.leave(program.function_of(site), cells);
+        }
+        if !calls.setjmps.is_empty() && calls.call_exits(program, site).jumps {
+            let fresh = cells.without(&self.jumped);
+            self.jumped.join(&fresh);
+            for &setjmp in calls.setjmps.iter().filter(|_| !fresh.is_empty()) {
+                let block = program.instruction(setjmp).block;
+                self.tide.rise_at(setjmp, block, &fresh);
+            }
         }
     }
 

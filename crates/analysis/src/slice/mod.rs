@@ -28,6 +28,10 @@ pub struct Slicer<'p> {
     phis_from: HashMap<BlockId, Vec<Site>>,
     /// By function: the blocks at which it ends.
     ends: Vec<Vec<BlockId>>,
+    /// By function: calls by which it may unwind.
+    unwinding: Vec<Vec<Site>>,
+    /// Calls that may go on behind a `setjmp`.
+    jumping: Vec<Site>,
 }
 
 /// A forward slice, with more about how it came about.
@@ -53,6 +57,8 @@ impl<'p> Slicer<'p> {
             argument_users: HashMap::new(),
             phis_from: HashMap::new(),
             ends: vec![Vec::new(); program.functions.len()],
+            unwinding: vec![Vec::new(); program.functions.len()],
+            jumping: Vec::new(),
         };
         for function in program.definitions() {
             let last = |block: &BlockId| program.instruction(program.terminator(*block));
@@ -63,6 +69,12 @@ impl<'p> Slicer<'p> {
         for site in program.sites() {
             let function = program.function_of(site);
             let instruction = program.instruction(site);
+            if graphs.calls.may_unwind(program, site) {
+                slicer.unwinding[function.index()].push(site);
+            }
+            if graphs.calls.call_exits(program, site).jumps {
+                slicer.jumping.push(site);
+            }
             for value in instruction.uses() {
                 match value {
                     Value::Result(used) => slicer.users[used.index()].push(site),

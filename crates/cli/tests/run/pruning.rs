@@ -271,6 +271,98 @@ fn what_is_seen_from_outside_is_not_without_effect() {
     }
 }
 
+/// Where memory is looked at by who is not reached by calls, returns and names: behind jumps and what is thrown, past stores that do not run
+/// then; through lists of arguments; and what is left of a value of which a part was replaced. Each is a suffix, what stands before `main`, what
+/// runs first in it, and what runs if the second byte is 7.
+const SEEN_BY_OTHER_WAYS: [[&str; 4]; 9] = [
+    [
+        "c",
+        "#include <setjmp.h>
+        static jmp_buf there;
+        static void fail(int code) { total = code * NUMBER; longjmp(there, 1); }",
+        "if (!setjmp(there)) { fail(in[0]); return 1; }",
+        "",
+    ],
+    [
+        "c",
+        "#include <setjmp.h>
+        static jmp_buf there;
+        static void fail(int code) { total = code * NUMBER; if (code < 100) longjmp(there, 1); }
+        static void enter(int code) { fail(code); total = 0; }",
+        "if (!setjmp(there)) enter(in[0]);",
+        "",
+    ],
+    [
+        "c",
+        "#include <setjmp.h>
+        static jmp_buf there;",
+        "volatile int tried = 0;
+        if (setjmp(there)) tried = 1;
+        if (!tried) { total = in[0] * NUMBER; longjmp(there, 1); }",
+        "",
+    ],
+    [
+        "cpp",
+        "static void fail(int code) { total = code * NUMBER; if (code < 100) throw code; }
+        static void enter(int code) { fail(code); total = 0; }",
+        "try { enter(in[0]); } catch (int) {}",
+        "",
+    ],
+    [
+        "c",
+        "#include <stdarg.h>
+        static void sum(int count, ...) {
+            va_list list; va_start(list, count);
+            int all = 0; while (count-- > 0) all += va_arg(list, int);
+            va_end(list); total = all; }",
+        "sum(2, 1, in[0] * NUMBER);",
+        "",
+    ],
+    [
+        "c",
+        "#include <stdarg.h>
+        static void store(int count, ...) {
+            va_list list; va_start(list, count);
+            int *to = va_arg(list, int *); *to = va_arg(list, int); va_end(list); }",
+        "store(2, &total, in[0] * NUMBER);",
+        "",
+    ],
+    [
+        "c",
+        "#include <stdarg.h>
+        static char text[2];
+        static void say(const char *format, ...) {
+            va_list list; va_start(list, format); vprintf(format, list); va_end(list); }",
+        "text[0] = (char)(in[0] * NUMBER);",
+        "say(\"%s\\n\", text);",
+    ],
+    [
+        "c",
+        "static union { unsigned whole; unsigned char part; } both;",
+        "both.whole = (unsigned)(in[0] * NUMBER) << 8; both.part = 0;",
+        "total = (int)both.whole;",
+    ],
+    // A jump goes elsewhere, and what does not depend on it otherwise runs.
+    [
+        "c",
+        "static volatile int note;
+        __attribute__((noinline)) static void fill(void) { total = 9; }",
+        "switch (in[0] & 3) {
+            case 1: note = 5; if (4 == NUMBER) break; __attribute__((fallthrough));
+            case 2: fill(); }",
+        "",
+    ],
+];
+
+#[test]
+fn what_is_seen_by_other_ways_is_not_without_effect() {
+    for [suffix, parts @ ..] in SEEN_BY_OTHER_WAYS {
+        let text = with_outside(parts);
+        let texts = ["3", "4"].map(|number| text.replace(" NUMBER", &format!(" {number}")));
+        differ(suffix, texts, [2, 0]);
+    }
+}
+
 /// Everything could see the function, and nothing knows its name.
 #[test]
 fn what_nobody_asks_for_is_not_called_from_outside() {

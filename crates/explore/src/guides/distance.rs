@@ -11,7 +11,7 @@ use changeling_analysis::control::ControlSearch;
 use changeling_analysis::{Control, SegmentId};
 use changeling_program::{FunctionId, Operation, Site, Value};
 use std::cell::RefCell;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 
 type Decisions = HashMap<(Site, u32), Rc<[Spot]>>;
@@ -96,6 +96,7 @@ impl<'a, 'p> Surveyor<'a, 'p> {
             controls: facts.program.functions.iter().map(|_| None).collect(),
             queue: VecDeque::new(),
             found: Distances::default(),
+            aimed: HashSet::new(),
             musts: HashMap::new(),
         };
         if let [goal] = goals {
@@ -136,6 +137,8 @@ struct Search<'a, 'p> {
     controls: Vec<Option<ControlSearch<'a>>>,
     queue: VecDeque<(u32, SegmentId)>,
     found: Distances,
+    /// Ways out of branches that were aimed at.
+    aimed: HashSet<(Site, u32)>,
     /// What every way through its function to the goal demands of values.
     musts: HashMap<(FunctionId, Value), Vec<Test>>,
 }
@@ -150,6 +153,12 @@ impl<'a> Search<'a, '_> {
             Some(side) => {
                 self.decided_at(end, side, distance + 1);
                 self.reach(graphs.flow.segment_of(end), distance + 1);
+                // What decides about the way may have been decided in turn.
+                if self.aimed.insert((end, side)) {
+                    for spot in &*self.surveyor.decisions(end, side) {
+                        self.aim(*spot, distance + 1);
+                    }
+                }
             }
         }
     }

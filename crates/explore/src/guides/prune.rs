@@ -207,9 +207,10 @@ fn is_hidden(instruction: &Instruction, modified: bool, depends: impl Fn(&Value)
         Operation::Address(_)
         | Operation::ExtractValue { .. }
         | Operation::InsertValue { .. }
-        | Operation::Jump { .. }
         // Where it returns to is where it was called from; what it returns is used there.
         | Operation::Return => true,
+        // One that was changed leads elsewhere, as a decision would.
+        Operation::Jump { .. } => !modified,
         Operation::Load(access) => !access.volatile && !access.atomic && address(0),
         Operation::Store(access) => !access.volatile && !access.atomic && address(1),
         // Its body is part of the program.

@@ -165,3 +165,39 @@ fn who_leaves_decides_about_what_comes_behind() {
     let found = distances(&program, goals[1]);
     assert_eq!(found, [(decision, 1, THEN)], "it leads to the handler");
 }
+
+/// `if (x) b = 1; else b = 0; if (b) c = 1; else c = 0; if (c)` and the way to what follows: only x comes from outside.
+#[test]
+fn what_was_decided_before_decides_all_the_way() {
+    let mut b = Builder::new();
+    let main = b.declare("main", 1);
+    let mut f = b.define(main, 8);
+    f.start(0);
+    let (x, zero, one) = (f.argument(0), f.int(0), f.int(1));
+    let first = decide(&mut f, x, 1, 2);
+    for block in [1, 2] {
+        f.start(block);
+        f.jump(f.block(3));
+    }
+    f.start(3);
+    let [yes, no] = [1, 2].map(|block| f.block(block));
+    let flag = f.phi(&[(one, yes), (zero, no)]);
+    let second = decide(&mut f, flag, 5, 4);
+    f.start(4);
+    f.jump(f.block(5));
+    f.start(5);
+    let [yes, no] = [3, 4].map(|block| f.block(block));
+    let copy = f.phi(&[(one, yes), (zero, no)]);
+    let third = decide(&mut f, copy, 6, 7);
+    f.start(6);
+    let goal = f.binary(BinaryOp::Add, x, x);
+    f.jump(f.block(7));
+    f.start(7);
+    f.ret(Some(x));
+    let found = distances(&b.finish(), goal);
+    let sides: Vec<_> = found
+        .iter()
+        .map(|(site, _, sides)| (*site, *sides))
+        .collect();
+    assert_eq!(sides, [(first, THEN), (second, THEN), (third, THEN)]);
+}
