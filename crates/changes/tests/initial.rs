@@ -4,6 +4,9 @@ mod common;
 
 use common::Pair;
 
+/// What is written anew, and what it becomes.
+type Edits = &'static [(&'static str, &'static str)];
+
 const BASE: &str = "\
 #include <stdio.h>
 #define FIRST 1
@@ -49,7 +52,7 @@ fn lines(edits: &[(&str, &str)]) -> (Vec<u32>, Vec<u32>) {
 
 #[test]
 fn all_that_variables_are_made_of_is_named() {
-    let edits: [(&[(&str, &str)], &[u32]); 9] = [
+    let edits: [(Edits, &[u32]); 9] = [
         (&[("FIRST 1", "FIRST 11")], &[2]),
         (&[("FIRST 1", "FIRST 11"), ("LAST 2", "LAST 22")], &[2, 4]),
         (&[("FIRST 1", "FIRST 11"), ("7, 8", "7, 88")], &[2, 11]),
