@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use changeling_program::{DebugValue, FileId, FunctionId, Place, Program, Site};
 
 use crate::declarations::{COMMON, Names, words};
-use crate::records::Record;
+use crate::records::{Record, record_around};
 use crate::statements::{STATEMENT, assigns, declaration_length, ends_statement};
 use crate::versions::Version;
 use crate::{Hunk, HunkId, Lines};
@@ -184,6 +184,25 @@ impl Text {
         let at = (place.line as usize).checked_sub(1);
         let line = lines.and_then(|lines| lines.get(at?));
         line.map_or_else(HashSet::new, |line| words(line).collect())
+    }
+
+    /// Hunks with lines of a structure in which one of these words stands, in either version.
+    pub fn hunks_in_record(&self, name: &str, wanted: &[&str]) -> Vec<HunkId> {
+        let is_in = |version: &Version, lines: Lines| {
+            let text = &version.code[&lines.file];
+            let mut numbers = lines.first..lines.first + lines.count;
+            numbers.any(|line| {
+                let mut own = words(&text[line as usize - 1]);
+                let record = record_around(text, line).filter(|record| record.inside);
+                record.is_some_and(|record| record.names.contains(name))
+                    && own.any(|word| wanted.contains(&word))
+            })
+        };
+        let hunks = self.hunks.iter().enumerate();
+        let hunks = hunks.filter(|(_, hunk)| !self.is_cosmetic(hunk));
+        let own =
+            hunks.filter(|(_, hunk)| is_in(&self.base, hunk.base) || is_in(&self.head, hunk.head));
+        own.map(|(index, _)| HunkId(index as u32)).collect()
     }
 
     /// The hunks of macros that mean something else now: of these, and of those that these take

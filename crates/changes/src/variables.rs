@@ -11,6 +11,9 @@ use crate::renaming::idents;
 use crate::source::{Text, Which};
 use crate::{Change, ChangeId, ChangeKind, HunkId, Lines, Side, Subject};
 
+/// What declares a function that the table of a class has.
+const VIRTUAL: [&str; 3] = ["virtual", "override", "final"];
+
 /// How a variable changed: once for each hunk that has a say in it.
 pub fn variable_changes(
     keys: (&Keys<'_>, &Keys<'_>),
@@ -53,6 +56,12 @@ fn hunks(keys: (&Keys<'_>, &Keys<'_>), text: &Text, global: &GlobalChange) -> BT
     found.extend(of_lines(&|which, place| {
         text.hunks_behind_macros(which, place)
     }));
+    if global.name.starts_with("_ZTV") {
+        // Of all that a class declares its table has the virtual functions only.
+        let declaring =
+            idents(&global.name).flat_map(|class| text.hunks_in_record(class, &VIRTUAL));
+        found.extend(declaring);
+    }
     if found.is_empty() {
         found = hunks_of_entries(keys, text, global);
     }

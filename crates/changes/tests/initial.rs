@@ -2,6 +2,7 @@
 
 mod common;
 
+use changeling_changes::Subject;
 use common::Pair;
 
 /// What is written anew, and what it becomes.
@@ -110,4 +111,32 @@ pub extern \"C\" fn main(argc: i32) -> i32 { NAMES[argc as usize].len() as i32 }
     let lines: Vec<u32> = changes.map(|change| pair.head_lines(change).0).collect();
     assert_eq!(lines, [2, 4]);
     assert_eq!(pair.set.quiet_hunks().count(), 0);
+}
+
+/// Of a class the table has its virtual functions, wherever else it was changed.
+#[test]
+fn tables_of_classes_have_virtual_functions() {
+    const PRINTER: &str = "\
+#include <cstdio>
+class Printer {
+public:
+  virtual ~Printer() {}
+  void put(char c);
+  void line() { put('\\n'); }
+protected:
+  int depth = 0;
+};
+void Printer::put(char c) { std::putchar(c); }
+int main() {
+  Printer printer;
+  printer.line();
+}
+";
+    let head = PRINTER.replace("  void put(char c);", "  virtual void put(char c);");
+    let head = head.replace("protected:\n", "protected:\n  void forget();\n");
+    let pair = Pair::of_files(&[("main.cpp", PRINTER)], &[("main.cpp", &head)]);
+    let tables = pair.set.changes.iter();
+    let tables = tables.filter(|change| matches!(change.subject, Subject::Global { .. }));
+    let lines: Vec<_> = tables.map(|change| pair.head_lines(change)).collect();
+    assert_eq!(lines, [(5, 1)], "{:#?}", pair.set.changes);
 }

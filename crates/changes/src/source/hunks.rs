@@ -183,7 +183,7 @@ impl Text {
     }
 
     /// Comments and white space explain no change of the code.
-    fn is_cosmetic(&self, hunk: &Hunk) -> bool {
+    pub(super) fn is_cosmetic(&self, hunk: &Hunk) -> bool {
         tokens(&self.base.code_in(hunk.base)) == tokens(&self.head.code_in(hunk.head))
     }
 

@@ -137,7 +137,7 @@ fn covering_each_change_shows_nothing_and_each_order_does() {
     let results = room.results();
     let changes = results["changes"].as_array().unwrap().iter();
     let first_runs: Vec<_> = changes.map(|change| change["first_run"].as_u64()).collect();
-    // Assigned in the beginning; on each digit; on each dash.
+    // What the first gives a variable to start with comes to matter at a dash; the others run on each digit and on each dash.
     assert_eq!(first_runs.len(), 3);
     assert!(first_runs.iter().all(|run| (1..=2).contains(&run.unwrap())));
     assert_eq!(results["stats"]["runs"], 2, "{:?}", room.inputs());
@@ -151,9 +151,8 @@ fn covering_each_change_shows_nothing_and_each_order_does() {
         let found = found.unwrap_or_else(|| panic!("{wanted}: {results}"));
         found["differing"].as_u64().unwrap() > 0
     };
-    let ways: [(&[u32], bool); 5] = [
-        (&[1], false),
-        (&[1, 2], false),
+    let ways: [(&[u32], bool); 4] = [
+        (&[2], false),
         (&[1, 3], false),
         (&[1, 3, 2], false),
         (&[1, 2, 3], true),
