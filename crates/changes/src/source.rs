@@ -188,21 +188,23 @@ impl Text {
 
     /// Hunks with lines of a structure in which one of these words stands, in either version.
     pub fn hunks_in_record(&self, name: &str, wanted: &[&str]) -> Vec<HunkId> {
-        let is_in = |version: &Version, lines: Lines| {
-            let text = &version.code[&lines.file];
+        let is_in = |which: Which, lines: Lines| {
+            let text = &self.version(which).code[&lines.file];
+            let file = lines.file;
             let mut numbers = lines.first..lines.first + lines.count;
             numbers.any(|line| {
-                let mut own = words(&text[line as usize - 1]);
-                let record = record_around(text, line).filter(|record| record.inside);
-                record.is_some_and(|record| record.names.contains(name))
-                    && own.any(|word| wanted.contains(&word))
+                let own = self.words_at(which, Place { file, line });
+                // Looking for the structure around takes longer than looking at a line.
+                let around = wanted.iter().any(|word| own.contains(word));
+                let record = around.then(|| record_around(text, line)).flatten();
+                record.is_some_and(|record| record.inside && record.names.contains(name))
             })
         };
-        let hunks = self.hunks.iter().enumerate();
+        let hunks = (0u32..).map(HunkId).zip(&self.hunks);
         let hunks = hunks.filter(|(_, hunk)| !self.is_cosmetic(hunk));
-        let own =
-            hunks.filter(|(_, hunk)| is_in(&self.base, hunk.base) || is_in(&self.head, hunk.head));
-        own.map(|(index, _)| HunkId(index as u32)).collect()
+        let own = hunks
+            .filter(|(_, hunk)| is_in(Which::Base, hunk.base) || is_in(Which::Head, hunk.head));
+        own.map(|(id, _)| id).collect()
     }
 
     /// The hunks of macros that mean something else now: of these, and of those that these take
